@@ -27,7 +27,8 @@ takes minutes the first time.
 func parseCluster(args []string, output io.Writer) (system.Options, error) {
 	o := system.Options{Form: system.Postgres}
 	flags := flag.NewFlagSet("cluster", flag.ContinueOnError)
-	flags.StringVar(&o.Dir, "data", "", "`directory` for programs, configuration, logs and the database, which is created anew; "+
+	flags.StringVar(&o.Dir, "data", "", "`directory` for programs, configuration, logs and the database, which is "+
+		"created anew; "+
 		"empty: a temporary one, which is removed")
 	flags.StringVar(&o.Almanac, "almanac", "", "`program` to run; empty: it is built, without the embedded server")
 	settings := flags.String("settings", string(system.Recommended), "settings of Temporal, `recommended|defaults`: "+

@@ -11,9 +11,11 @@ import (
 
 func TestTheFlagsOfAClusterAreChecked(t *testing.T) {
 	t.Parallel()
-	o, err := parseCluster([]string{"-data", "here", "-settings", "defaults", "-workers", "3", "-apis", "1"}, io.Discard)
+	o, err := parseCluster([]string{"-data", "here", "-settings", "defaults", "-workers", "3", "-apis", "1"},
+		io.Discard)
 	require.NoError(t, err)
-	require.Equal(t, system.Options{Form: system.Postgres, Dir: "here", Settings: system.Defaults, Workers: 3, APIs: 1}, o)
+	require.Equal(t, system.Options{Form: system.Postgres, Dir: "here", Settings: system.Defaults, Workers: 3,
+		APIs: 1}, o)
 	for _, tt := range []struct {
 		args []string
 		want string

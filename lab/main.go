@@ -28,7 +28,8 @@ It needs Linux. COMMAND -h prints the flags of a command.
 // A command runs until it is done or ctx ends.
 type command func(ctx context.Context, args []string, out, progress io.Writer) error
 
-var commands = map[string]command{"bench": bench.Run, "faults": faults.Run, "cluster": runCluster, "temporal": runTemporal}
+var commands = map[string]command{"bench": bench.Run, "faults": faults.Run, "cluster": runCluster,
+	"temporal": runTemporal}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -31,8 +31,9 @@ func runTemporal(ctx context.Context, args []string, out, _ io.Writer) error {
 		return err
 	}
 	server, err := devserver.Start(ctx, devserver.Options{
-		DataDir: *data, Listen: *listen, Synchronous: devserver.SynchronousNormal, SearchAttributes: scheduler.SearchAttributes(),
-		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		DataDir: *data, Listen: *listen, Synchronous: devserver.SynchronousNormal,
+		SearchAttributes: scheduler.SearchAttributes(),
+		Log:              slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {
 		return err

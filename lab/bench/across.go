@@ -24,12 +24,14 @@ func (b *bench) measureAcross(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, b.remove(ctx, b.Almanac, h)) }()
 	h.First = time.Now().UTC().Add(b.options.CreatedBefore).Truncate(time.Second)
-	b.progress.Printf("%s, due once an hour from %s on, for %s", report.CountOf(h.Jobs, "job"), h.First.Format(time.TimeOnly), b.options.Window)
+	b.progress.Printf("%s, due once an hour from %s on, for %s", report.CountOf(h.Jobs, "job"),
+		h.First.Format(time.TimeOnly), b.options.Window)
 	if err := b.Almanac.Spread(ctx, h); err != nil {
 		return err
 	}
 	ran := int(time.Duration(h.Jobs) * b.options.Window / time.Hour)
-	if err := b.receiver.AwaitCount(ctx, h.Name, ran, time.Until(h.First.Add(b.options.Window))+acrossSlack); err != nil {
+	if err := b.receiver.AwaitCount(ctx, h.Name, ran, time.Until(h.First.Add(b.options.Window))+
+		acrossSlack); err != nil {
 		return err
 	}
 	b.page.AcrossJobs, b.page.AcrossWindow = report.Count(float64(h.Jobs)), b.options.Window
@@ -56,7 +58,8 @@ func (b *bench) acrossLists(h systems.Herd) []list {
 	hour := "startTime ge " + h.First.Add(-time.Second).Format(time.RFC3339)
 	past := hour + " and startTime lt " + h.First.Add(b.options.Window/2).Format(time.RFC3339)
 	history := h.Path() + "/history?" // with $top it would be one page
-	upcoming := fmt.Sprintf("%s/upcoming?$top=%d&until=%s", h.Path(), callPage, time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
+	upcoming := fmt.Sprintf("%s/upcoming?$top=%d&until=%s", h.Path(), callPage,
+		time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 	const historyGoal, upcomingGoal = 500 * time.Millisecond, 300 * time.Millisecond
 	return []list{
 		{"history, first page, of a new API", history + filter(hour), true, 1, historyGoal},
@@ -106,7 +109,8 @@ func (b *bench) measureList(ctx context.Context, l list) error {
 		cpu += after - before
 	}
 	all, n := report.SpreadOf(taken), float64(len(taken))
-	b.page.Add(&b.page.Across, []string{l.name, report.Count(float64(entries)), report.Duration(all.P50), report.Duration(all.Max), report.Milliseconds(1000 * cpu / n), report.Count(asked / n)})
+	b.page.Add(&b.page.Across, []string{l.name, report.Count(float64(entries)), report.Duration(all.P50),
+		report.Duration(all.Max), report.Milliseconds(1000 * cpu / n), report.Count(asked / n)})
 	b.page.Within(l.name+", p50", all.P50, l.goal)
 	return nil
 }

@@ -15,8 +15,9 @@ import (
 	"almanac/lab/wait"
 )
 
-// The breaking point of an installation is the number of jobs due in one second of every minute from which on it does not keep up. A
-// number holds if at each of the first ticks all requests come within breakingWait, and 99 % within breakingP99.
+// The breaking point of an installation is the number of jobs due in one second of every minute from which on it does
+// not keep up. A number holds if at each of the first ticks all requests come within breakingWait, and 99 % within
+// breakingP99.
 const (
 	breakingFirst = 500    // jobs of the first step, unless -jobs says another number
 	breakingMost  = 32_000 // jobs of the last step, if all before it held
@@ -103,7 +104,8 @@ func (s *search) String() string {
 	case s.held == 0:
 		return fmt.Sprintf("Even %s in one second did not hold.", report.CountOf(s.broke, "job"))
 	}
-	return fmt.Sprintf("It breaks between %s and %s in one second.", report.Count(float64(s.held)), report.CountOf(s.broke, "job"))
+	return fmt.Sprintf("It breaks between %s and %s in one second.", report.Count(float64(s.held)),
+		report.CountOf(s.broke, "job"))
 }
 
 // cpu returns the CPU time that the installation has used; 0 if it is not known.
@@ -117,7 +119,8 @@ func (in *installation) cpu(ctx context.Context) (float64, error) {
 // measureStep reports whether so many jobs hold. It removes them.
 func (b *bench) measureStep(ctx context.Context, in *installation, jobs int) (held bool, err error) {
 	creating := time.Duration(float64(jobs) / (0.7 * in.perSec) * float64(time.Second))
-	all := systems.Herd{Jobs: jobs, Every: time.Minute, First: time.Now().UTC().Add(creating + b.options.CreatedBefore + breakingCalm).Truncate(time.Second)}
+	all := systems.Herd{Jobs: jobs, Every: time.Minute,
+		First: time.Now().UTC().Add(creating + b.options.CreatedBefore + breakingCalm).Truncate(time.Second)}
 	var herds []systems.Herd
 	for left := jobs; left > 0; left -= perCollection {
 		herds = append(herds, systems.Herd{
@@ -139,14 +142,17 @@ func (b *bench) measureStep(ctx context.Context, in *installation, jobs int) (he
 	}
 	in.perSec = float64(jobs) / time.Since(start).Seconds()
 	if time.Until(all.First) < breakingCalm {
-		return false, fmt.Errorf("created only %.0f jobs a second, so the first tick was near or over: pass a larger -created-before", in.perSec)
+		return false, fmt.Errorf("created only %.0f jobs a second, so the first tick was near or over: pass a "+
+			"larger -created-before", in.perSec)
 	}
 	return b.watchStep(ctx, in, all, herds)
 }
 
-// watchStep lets the first ticks of the herds pass, which are parts of one, and adds them to the report. It stops at the first that does
-// not hold.
-func (b *bench) watchStep(ctx context.Context, in *installation, all systems.Herd, herds []systems.Herd) (held bool, err error) {
+// watchStep lets the first ticks of the herds pass, which are parts of one, and adds them to the report. It stops at
+// the first that does not hold.
+func (b *bench) watchStep(
+	ctx context.Context, in *installation, all systems.Herd, herds []systems.Herd,
+) (held bool, err error) {
 	pause(ctx, time.Until(all.First.Add(-breakingCalm)))
 	before, err := in.cpu(ctx)
 	if err != nil {
@@ -156,7 +162,8 @@ func (b *bench) watchStep(ctx context.Context, in *installation, all systems.Her
 	var came []record.Request
 	for ; ticks < b.breakingTicks() && why == ""; ticks++ {
 		until := all.First.Add(time.Duration(ticks)*all.Every + breakingWait)
-		if err := wait.Until(ctx, time.Until(until), func() bool { return b.options.Smoke && b.receiver.Count(names(herds)...) >= all.Jobs }); err != nil {
+		if err := wait.Until(ctx, time.Until(until),
+			func() bool { return b.options.Smoke && b.receiver.Count(names(herds)...) >= all.Jobs }); err != nil {
 			return false, err
 		}
 		came = append(came, b.take(herds)...)
@@ -178,7 +185,8 @@ func (b *bench) watchStep(ctx context.Context, in *installation, all systems.Her
 	if why != "" {
 		verdict = fmt.Sprintf("tick %d: %s", ticks, why)
 	}
-	b.page.Add(&b.page.Breaking, []string{report.Count(float64(all.Jobs)), report.Tenth(in.perSec), fmt.Sprint(done[ticks-1].Lateness.N)},
+	b.page.Add(&b.page.Breaking, []string{report.Count(float64(all.Jobs)), report.Tenth(in.perSec),
+		fmt.Sprint(done[ticks-1].Lateness.N)},
 		worst.Lateness.Cells(), []string{report.Tenth(rate), cpu, verdict})
 	return why == "", nil
 }
@@ -195,7 +203,8 @@ func (b *bench) breakingTicks() int {
 func broken(t systems.Tick, jobs int) string {
 	switch {
 	case t.Missing > 0:
-		return fmt.Sprintf("%s of %s requests within %g s", report.Count(float64(t.Lateness.N)), report.Count(float64(jobs)), breakingWait.Seconds())
+		return fmt.Sprintf("%s of %s requests within %g s", report.Count(float64(t.Lateness.N)),
+			report.Count(float64(jobs)), breakingWait.Seconds())
 	case t.Lateness.P99 > breakingP99:
 		return "p99 " + report.Duration(t.Lateness.P99)
 	}

@@ -18,9 +18,12 @@ func TestABreakingPointIsFoundByDoublingAndBisecting(t *testing.T) {
 		tried  []int
 		found  string
 	}{
-		{"in between", 2300, []int{500, 1000, 2000, 4000, 3000, 2500, 2250}, "It breaks between 2,250 and 2,500 jobs in one second."},
-		{"below the first step", 300, []int{500, 250, 375, 312, 281}, "It breaks between 281 and 312 jobs in one second."},
-		{"beyond the last step", 5000, []int{500, 1000, 2000, 4000}, "4,000 jobs in one second held at every tick; more were not tried."},
+		{"in between", 2300, []int{500, 1000, 2000, 4000, 3000, 2500, 2250},
+			"It breaks between 2,250 and 2,500 jobs in one second."},
+		{"below the first step", 300, []int{500, 250, 375, 312, 281},
+			"It breaks between 281 and 312 jobs in one second."},
+		{"beyond the last step", 5000, []int{500, 1000, 2000, 4000},
+			"4,000 jobs in one second held at every tick; more were not tried."},
 		{"at once", 1, []int{500, 250, 125, 62, 31, 15, 7, 3, 1}, "Even 1 job in one second did not hold."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

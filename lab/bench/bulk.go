@@ -70,7 +70,8 @@ func (b *bench) measureBulkStage(ctx context.Context, name string, beside bool, 
 	}
 	rate := float64(load.Answered.Load()-before) / time.Since(start).Seconds()
 	all := report.SpreadOf(took)
-	b.page.Add(&b.page.Bulk, []string{name, fmt.Sprint(all.N)}, all.Cells(), []string{fmt.Sprint(failed), report.Tenth(rate), fmt.Sprint(load.Failed.Load())})
+	b.page.Add(&b.page.Bulk, []string{name, fmt.Sprint(all.N)}, all.Cells(),
+		[]string{fmt.Sprint(failed), report.Tenth(rate), fmt.Sprint(load.Failed.Load())})
 	if beside && limits == bulkLimits {
 		b.page.Within("a PUT beside a bulk load, p99", all.P99, time.Second)
 		b.page.AtMost("PUTs beside a bulk load, not answered by 2xx", float64(failed), 0, report.Count)

@@ -84,9 +84,12 @@ func (b *bench) calls(asleep, worked systems.Herd) []call {
 		{"patch a job", callJobs, 0, func(ctx context.Context, i int) error {
 			return a.Call(ctx, http.MethodPatch, asleep.JobPath(i), interval(2), nil)
 		}},
-		{"list 100 jobs, the first time", b.options.Lists, 300 * time.Millisecond, func(ctx context.Context, i int) error { return readFullPage(ctx, newAPIs[i], list) }},
-		{"list them again", b.options.Lists, 0, func(ctx context.Context, _ int) error { return readFullPage(ctx, a.Client, list) }},
-		{"newest 100 entries of a history", b.options.Lists, 50 * time.Millisecond, func(ctx context.Context, _ int) error { return readFullPage(ctx, a.Client, history) }},
+		{"list 100 jobs, the first time", b.options.Lists, 300 * time.Millisecond,
+			func(ctx context.Context, i int) error { return readFullPage(ctx, newAPIs[i], list) }},
+		{"list them again", b.options.Lists, 0,
+			func(ctx context.Context, _ int) error { return readFullPage(ctx, a.Client, list) }},
+		{"newest 100 entries of a history", b.options.Lists, 50 * time.Millisecond,
+			func(ctx context.Context, _ int) error { return readFullPage(ctx, a.Client, history) }},
 		{"preview 100 occurrences", b.options.Lists, 0, func(ctx context.Context, _ int) error {
 			return a.Call(ctx, http.MethodPost, "/previewRecurrence", question, nil)
 		}},

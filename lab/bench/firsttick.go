@@ -39,7 +39,8 @@ func (b *bench) scenarios() []scenario {
 	}
 	return slices.Concat(first, []scenario{
 		{label: "once, `retryType` `none`", jobs: 1000, ticks: 1, once: true, first: few},
-		{label: "once, four minutes after they were created", jobs: 1000, ticks: 1, before: 4 * time.Minute, first: few},
+		{label: "once, four minutes after they were created", jobs: 1000, ticks: 1, before: 4 * time.Minute,
+			first: few},
 		{label: "every day", jobs: 1000, ticks: 1, schedule: systems.Daily, first: few},
 	}, b.herdScenarios(2000, "", many, 250*time.Millisecond, 350*time.Millisecond))
 }
@@ -50,7 +51,8 @@ func (b *bench) herdScenarios(jobs int, where string, first, next, nextOnce time
 	ticks := b.options.WarmUpTicks + b.options.Ticks
 	return []scenario{
 		{label: "every minute" + where, jobs: jobs, ticks: ticks, schedule: systems.Minutely, first: first, next: next},
-		{label: "every minute, `retryType` `none`" + where, jobs: jobs, ticks: ticks, schedule: systems.Minutely, once: true, first: first, next: nextOnce},
+		{label: "every minute, `retryType` `none`" + where, jobs: jobs, ticks: ticks, schedule: systems.Minutely,
+			once: true, first: first, next: nextOnce},
 		{label: "once" + where, jobs: jobs, ticks: 1, first: first},
 	}
 }
@@ -94,14 +96,17 @@ func (b *bench) measureScenario(ctx context.Context, a *systems.AlmanacAPI, name
 
 const clusterJobs = 500 // of each herd
 
-// measureCluster measures few scenarios on a cluster of its own, with each of the settings of Temporal. Their goals are for the p99 of each tick.
+// measureCluster measures few scenarios on a cluster of its own, with each of the settings of Temporal. Their goals are
+// for the p99 of each tick.
 func (b *bench) measureCluster(ctx context.Context) error {
 	return errors.Join(
 		b.measureClusterWith(ctx, system.Recommended, "the recommended settings", 150*time.Millisecond),
 		b.measureClusterWith(ctx, system.Defaults, "Temporal's own settings", 500*time.Millisecond))
 }
 
-func (b *bench) measureClusterWith(ctx context.Context, settings system.Settings, name string, goal time.Duration) (err error) {
+func (b *bench) measureClusterWith(
+	ctx context.Context, settings system.Settings, name string, goal time.Duration,
+) (err error) {
 	b.progress.Printf("starting a cluster with %s", name)
 	s, err := b.startSystem(ctx, system.Options{Form: system.Postgres, Settings: settings})
 	if err != nil {

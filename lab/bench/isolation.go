@@ -38,7 +38,8 @@ const (
 func (b *bench) measureIsolation(ctx context.Context) (err error) {
 	tenFirst := time.Now().UTC().Truncate(time.Second).Add(15 * time.Second)
 	first := tenFirst.Add((b.options.Before + b.options.Quiet).Truncate(time.Minute) + time.Minute) // of the herd
-	ten := systems.Herd{Name: "isolation-ten", Jobs: isolationTen, First: tenFirst, Every: time.Minute, Schedule: systems.Minutely}
+	ten := systems.Herd{Name: "isolation-ten", Jobs: isolationTen, First: tenFirst, Every: time.Minute,
+		Schedule: systems.Minutely}
 	asleep := sleepingHerd("isolation-asleep", isolationAsleep)
 	herd := systems.Herd{
 		Name: "isolation-herd", Jobs: cmp.Or(b.options.Jobs, isolationHerd), First: first, Every: time.Minute,
@@ -55,7 +56,8 @@ func (b *bench) measureIsolation(ctx context.Context) (err error) {
 	}
 	ten.First = first
 	ticks := systems.Worst(systems.SortTicks(ten, b.options.Ticks, b.receiver.Take(ten.Name)))
-	b.progress.Printf("ten jobs: %s; the herd: %s", ticks, systems.Worst(systems.SortTicks(herd, b.options.Ticks, b.receiver.Take(herd.Name))))
+	b.progress.Printf("ten jobs: %s; the herd: %s", ticks,
+		systems.Worst(systems.SortTicks(herd, b.options.Ticks, b.receiver.Take(herd.Name))))
 	addTenant(&b.page, calls, other.Answers(), report.CountOf(herd.Jobs, "job"), ticks)
 	return nil
 }
@@ -75,7 +77,8 @@ func (b *bench) disturb(ctx context.Context, other *systems.Tenant, herd systems
 	if err := b.Almanac.Create(ctx, herd); err != nil {
 		return err
 	}
-	b.progress.Printf("created %.0f jobs a second, %s before they are due", float64(herd.Jobs)/time.Since(start).Seconds(), time.Until(herd.First).Round(time.Second))
+	b.progress.Printf("created %.0f jobs a second, %s before they are due",
+		float64(herd.Jobs)/time.Since(start).Seconds(), time.Until(herd.First).Round(time.Second))
 	pause(ctx, createdAfter)
 	other.Enter(stageQuiet)
 	for i := range b.options.Ticks {
@@ -98,7 +101,8 @@ func tenantCalls(a *systems.AlmanacAPI, ten, asleep systems.Herd) []systems.Call
 		{Name: "list ten jobs", Do: func(ctx context.Context, _ int) error {
 			return a.Call(ctx, http.MethodGet, ten.Path()+"/jobs", nil, nil)
 		}},
-		{Name: "create a job", Do: func(ctx context.Context, i int) error { return a.PutJob(ctx, asleep, asleep.Jobs+i) }},
+		{Name: "create a job",
+			Do: func(ctx context.Context, i int) error { return a.PutJob(ctx, asleep, asleep.Jobs+i) }},
 		{Name: "replace a job", Do: func(ctx context.Context, i int) error { return a.PutJob(ctx, asleep, turn(i)) }},
 		{Name: "patch a job", Do: func(ctx context.Context, i int) error {
 			return a.Call(ctx, http.MethodPatch, asleep.JobPath(turn(i+asleep.Jobs/3)), interval(2+i%2), nil)

@@ -45,7 +45,8 @@ func (b *bench) measureHerd(ctx context.Context, s systems.System, jobs int, t *
 	if err != nil {
 		return err
 	}
-	h := systems.Herd{Name: fmt.Sprintf("%s-%d", systems.Slug(s.Name()), jobs), Jobs: jobs, Every: time.Minute, Schedule: systems.Minutely}
+	h := systems.Herd{Name: fmt.Sprintf("%s-%d", systems.Slug(s.Name()), jobs), Jobs: jobs, Every: time.Minute,
+		Schedule: systems.Minutely}
 	if s.Name() == systems.Schedules && jobs >= slowSchedules {
 		h.Every = 2 * time.Minute
 	}

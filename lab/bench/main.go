@@ -1,6 +1,6 @@
-// Package bench measures how late Almanac's jobs are and what they cost, beside Temporal's own Schedules and the smallest
-// job workflow that one could write. All run on the same embedded Temporal server, one after the other: the ratios
-// between them are what counts.
+// Package bench measures how late Almanac's jobs are and what they cost, beside Temporal's own Schedules and the
+// smallest job workflow that one could write. All run on the same embedded Temporal server, one after the other: the
+// ratios between them are what counts.
 package bench
 
 import (

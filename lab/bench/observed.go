@@ -31,8 +31,9 @@ type observation struct {
 
 // A variation is what a program is compared with: one without it.
 type variation struct {
-	name    string
-	watched bool     // metrics are scraped, traces and metrics are sent by OTLP, and the collection has notifications of all events
+	name string
+	// metrics are scraped, traces and metrics are sent by OTLP, and the collection has notifications of all events
+	watched bool
 	flags   []string // of the program
 	goal    bool     // it may take little
 }
@@ -64,9 +65,14 @@ func (b *bench) compare(ctx context.Context, v variation) error {
 func (b *bench) reportComparison(v variation, off, on observation) {
 	p99off, p99on := report.Median(off.p99), report.Median(on.p99)
 	cpuOff, cpuOn := report.Median(off.cpu), report.Median(on.cpu)
-	p99, cpu := fmt.Sprintf("%+.1f %%", 100*(float64(p99on)/float64(p99off)-1)), fmt.Sprintf("%+.1f %%", 100*(cpuOn/cpuOff-1))
-	b.page.Add(&b.page.Observed, []string{v.name + ": lateness, p99 of a tick, median", report.Duration(p99off), report.Duration(p99on), p99})
-	b.page.Add(&b.page.Observed, []string{v.name + ": CPU an execution, median", report.Milliseconds(cpuOff), report.Milliseconds(cpuOn), cpu})
+	change := func(off, on float64) string { return fmt.Sprintf("%+.1f %%", 100*(on/off-1)) }
+	p99, cpu := change(float64(p99off), float64(p99on)), change(cpuOff, cpuOn)
+	b.page.Add(&b.page.Observed, []string{
+		v.name + ": lateness, p99 of a tick, median", report.Duration(p99off), report.Duration(p99on), p99,
+	})
+	b.page.Add(&b.page.Observed, []string{
+		v.name + ": CPU an execution, median", report.Milliseconds(cpuOff), report.Milliseconds(cpuOn), cpu,
+	})
 	if v.goal {
 		b.page.AddGoal(v.name+", p99", "at most +5 %", p99, float64(p99on) <= observedWithin*float64(p99off))
 		b.page.AddGoal(v.name+", CPU an execution", "at most +5 %", cpu, cpuOn <= observedWithin*cpuOff)
@@ -86,7 +92,8 @@ func (b *bench) observe(ctx context.Context, v variation, into *observation) (er
 		env = []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + otlp.URL}
 	}
 	s, err := b.startSystem(ctx, system.Options{
-		Form: system.One, Env: env, Flags: slices.Concat([]string{"--ui-listen", "127.0.0.1:0", "--log-level", "warn"}, system.Unlimited, v.flags),
+		Form: system.One, Env: env,
+		Flags: slices.Concat([]string{"--ui-listen", "127.0.0.1:0", "--log-level", "warn"}, system.Unlimited, v.flags),
 	})
 	if err != nil {
 		return err
@@ -127,7 +134,9 @@ func (b *bench) observe(ctx context.Context, v variation, into *observation) (er
 }
 
 // observeTicks lets the ticks of a herd pass.
-func (b *bench) observeTicks(ctx context.Context, p processes.Usage, h systems.Herd, idle float64, name string, into *observation) error {
+func (b *bench) observeTicks(
+	ctx context.Context, p processes.Usage, h systems.Herd, idle float64, name string, into *observation,
+) error {
 	warmUp := b.options.WarmUpTicks
 	pause(ctx, time.Until(h.First.Add(time.Duration(warmUp)*h.Every-calm)))
 	start := time.Now()

@@ -15,7 +15,8 @@ import (
 
 // late returns a tick of that lateness, in InMilliseconds.
 func late(jobs int, p50, p99 time.Duration) systems.Tick {
-	return systems.Tick{Lateness: report.Spread{N: jobs, P50: p50 * time.Millisecond, P99: p99 * time.Millisecond, Max: p99 * time.Millisecond}}
+	return systems.Tick{Lateness: report.Spread{N: jobs, P50: p50 * time.Millisecond, P99: p99 * time.Millisecond,
+		Max: p99 * time.Millisecond}}
 }
 
 func TestTheReportHoldsWhatWasMeasuredAndNothingElse(t *testing.T) {
@@ -28,13 +29,15 @@ func TestTheReportHoldsWhatWasMeasuredAndNothingElse(t *testing.T) {
 	require.NotContains(t, text, "##", "no part was measured")
 
 	for system, one := range map[string]systems.Tick{
-		systems.Almanac: late(1000, 41, 74), systems.Loop: late(1000, 4000, 9000), systems.Schedules: late(1000, 18_000, 36_000),
+		systems.Almanac: late(1000, 41, 74), systems.Loop: late(1000, 4000, 9000),
+		systems.Schedules: late(1000, 18_000, 36_000),
 	} {
 		addHerd(&r, system, 1000, []systems.Tick{one}, 0)
 	}
 	addScenario(&r, scenario{label: "every minute", jobs: 1000, first: 250 * time.Millisecond}, 200,
 		[]systems.Tick{late(1000, 41, 260), late(1000, 40, 90), late(1000, 40, 90)})
-	addScenario(&r, scenario{label: "once, on a cluster with Temporal's own settings", jobs: 500, first: 200 * time.Millisecond}, 170, []systems.Tick{late(500, 41, 260)})
+	addScenario(&r, scenario{label: "once, on a cluster with Temporal's own settings", jobs: 500,
+		first: 200 * time.Millisecond}, 170, []systems.Tick{late(500, 41, 260)})
 	addTotal(&r, systems.Almanac, total{executions: 1000, cpu: 22, bytes: 3_300_000, events: 110, sampled: 10})
 	addTotal(&r, systems.Schedules, total{executions: 1000, cpu: 66, bytes: 26_400_000, events: 350, sampled: 10})
 	r.Compare(page.MetricSustained, report.Tenth, systems.Almanac, 91)

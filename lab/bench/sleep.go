@@ -13,15 +13,17 @@ import (
 )
 
 const (
-	collectionJobs = 1000             // as many as the largest plan of Azure Scheduler allows
-	dueIn          = 20 * time.Second // from creating the job that becomes overdue: it sleeps when the process is killed
-	downFor        = 25 * time.Second // from the kill to the restart
+	collectionJobs = 1000 // as many as the largest plan of Azure Scheduler allows
+	// from creating the job that becomes overdue: it sleeps when the process is killed
+	dueIn   = 20 * time.Second
+	downFor = 25 * time.Second // from the kill to the restart
 )
 
 // measureSleep measures jobs that are due in a year, and one whose time comes while nothing runs, in a
 // process of their own.
 func (b *bench) measureSleep(ctx context.Context) (err error) {
-	s, err := b.startSystem(ctx, system.Options{Form: system.One, Flags: append([]string{"--ui-listen", "127.0.0.1:0"}, system.Unlimited...)})
+	s, err := b.startSystem(ctx, system.Options{Form: system.One,
+		Flags: append([]string{"--ui-listen", "127.0.0.1:0"}, system.Unlimited...)})
 	if err != nil {
 		return err
 	}
@@ -65,7 +67,8 @@ func (b *bench) measureAsleep(ctx context.Context, s *system.Temporary) error {
 	almanac, jobs, p := systems.NewAlmanac(b.receiver, s.URLs()), b.options.Sleeping, s.Server.Usage()
 	start := time.Now()
 	for n := 0; n < jobs; n += collectionJobs {
-		if err := almanac.Create(ctx, sleepingHerd(fmt.Sprintf("sleep-%d", n/collectionJobs), min(collectionJobs, jobs-n))); err != nil {
+		if err := almanac.Create(ctx, sleepingHerd(fmt.Sprintf("sleep-%d", n/collectionJobs),
+			min(collectionJobs, jobs-n))); err != nil {
 			return err
 		}
 	}

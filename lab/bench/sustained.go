@@ -40,7 +40,8 @@ func (b *bench) measureSustained(ctx context.Context) error {
 
 // measureRate returns how many executions a second a system completes.
 func (b *bench) measureRate(ctx context.Context, s systems.System, round int) (rate float64, err error) {
-	h := systems.Herd{Name: fmt.Sprintf("%s-sustained-%d", systems.Slug(s.Name()), round), Jobs: sustainedJobs, Backlog: sustainedBacklog}
+	h := systems.Herd{Name: fmt.Sprintf("%s-sustained-%d", systems.Slug(s.Name()), round), Jobs: sustainedJobs,
+		Backlog: sustainedBacklog}
 	defer func() { err = errors.Join(err, b.remove(ctx, s, h)) }()
 	b.AwaitQuiet(ctx)
 	if err := s.Create(ctx, h); err != nil {
@@ -61,7 +62,8 @@ func checkBusy(requests []record.Request, h systems.Herd) error {
 	done := map[string]int{} // by job
 	for _, r := range requests {
 		if done[r.Name]++; done[r.Name] >= int(h.Backlog.Minutes()) {
-			return fmt.Errorf("job %s of %s had executed its backlog of %s before the measurement ended", r.Name, h.Name, h.Backlog)
+			return fmt.Errorf("job %s of %s had executed its backlog of %s before the measurement ended", r.Name,
+				h.Name, h.Backlog)
 		}
 	}
 	return nil

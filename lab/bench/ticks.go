@@ -25,6 +25,7 @@ func pause(ctx context.Context, d time.Duration) { _ = wait.For(ctx, d) }
 // them. A smoke test does not wait once all requests have come.
 func (b *bench) awaitTicks(ctx context.Context, h systems.Herd, ticks int) ([]systems.Tick, error) {
 	end := h.First.Add(time.Duration(ticks)*h.Every - calm)
-	err := wait.Until(ctx, time.Until(end), func() bool { return b.options.Smoke && b.receiver.Count(h.Name) >= ticks*h.Jobs })
+	err := wait.Until(ctx, time.Until(end),
+		func() bool { return b.options.Smoke && b.receiver.Count(h.Name) >= ticks*h.Jobs })
 	return systems.SortTicks(h, ticks, b.receiver.Take(h.Name)), err
 }

@@ -99,7 +99,8 @@ func writeChanges(w io.Writer, all []timedChange) {
 	}
 	writeSamples(w, samples(times))
 	fmt.Fprintf(w, "not answered with success: %d\n", failed)
-	slow := slices.SortedFunc(slices.Values(all), func(a, b timedChange) int { return int(b.Answered.Sub(b.Issued) - a.Answered.Sub(a.Issued)) })
+	slow := slices.SortedFunc(slices.Values(all),
+		func(a, b timedChange) int { return int(b.Answered.Sub(b.Issued) - a.Answered.Sub(a.Issued)) })
 	fmt.Fprint(w, "the slowest:")
 	for _, c := range slow[:min(10, len(slow))] {
 		fmt.Fprintf(w, " %s", report.Duration(c.Answered.Sub(c.Issued)))

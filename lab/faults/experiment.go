@@ -136,7 +136,8 @@ func newSystem(ctx context.Context, o *options, dir string, logger *log.Logger) 
 		return nil, err
 	}
 	s := system.Options{
-		Form: o.form, Almanac: o.almanac, Temporal: []string{laboratory, "temporal"}, Dir: dir, Logs: o.out, Workers: o.workers, Proxy: true,
+		Form: o.form, Almanac: o.almanac, Temporal: []string{laboratory, "temporal"}, Dir: dir, Logs: o.out,
+		Workers: o.workers, Proxy: true,
 		Env:   []string{"ALMANAC_LOG_LEVEL=warn"},
 		Flags: slices.Clone(system.Unlimited),
 	}
@@ -237,6 +238,7 @@ func (x *experiment) readEnd(ctx context.Context, w *workload.Workload, l *recor
 func (x *experiment) printProgress(ctx context.Context, w *workload.Workload) {
 	begin := time.Now()
 	for wait.For(ctx, 10*time.Second) == nil {
-		x.progress.Printf("%s: %d requests, %d changes, %d notifications", time.Since(begin).Round(time.Second), x.receiver.Count(workload.Collections()...), w.Changes(), x.receiver.Alerts())
+		x.progress.Printf("%s: %d requests, %d changes, %d notifications", time.Since(begin).Round(time.Second),
+			x.receiver.Count(workload.Collections()...), w.Changes(), x.receiver.Alerts())
 	}
 }

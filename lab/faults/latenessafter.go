@@ -14,8 +14,8 @@ import (
 	"almanac/lab/wait"
 )
 
-// measureLateness creates jobs that are due every minute, spread over some seconds of it. Then it kills or pauses workers,
-// and writes how late the occurrences that were due in the following minute arrived.
+// measureLateness creates jobs that are due every minute, spread over some seconds of it. Then it kills or pauses
+// workers, and writes how late the occurrences that were due in the following minute arrived.
 func (x *experiment) measureLateness(ctx context.Context, out io.Writer) error {
 	o := x.options
 	minute := time.Now().UTC().Add(time.Duration(o.jobs) * 25 * time.Millisecond).Truncate(time.Minute).Add(time.Minute)
@@ -62,7 +62,8 @@ const (
 	afterFault  = 75 * time.Second // the longest that an occurrence is waited for
 )
 
-// writeLateness writes how late the occurrences were that were due in the minute after the fault, and in the one before.
+// writeLateness writes how late the occurrences were that were due in the minute after the fault, and in the one
+// before.
 func writeLateness(w io.Writer, jobs []*workload.Job, requests []record.Request, fault time.Time) {
 	type occurrence struct {
 		job record.Job

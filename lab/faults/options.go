@@ -37,7 +37,8 @@ type options struct {
 	changesAfter string        // the fault after which changes are measured; empty: a run with the checker
 	faultAt      time.Duration // when that fault comes
 
-	latenessAfter string        // the fault after which the lateness of occurrences is measured; empty: a run with the checker
+	// the fault after which the lateness of occurrences is measured; empty: a run with the checker
+	latenessAfter string
 	workers       int           // number of workers
 	victims       int           // number of workers that this fault hits
 	apart         time.Duration // time between two of them
@@ -64,28 +65,48 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	var o options
 	var faults, aims string
 	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
-	flags.StringVar(&o.form, "form", system.One, "`form` of the system under test: one is a single almanac dev; cluster is Temporal, two workers and two APIs as processes of their own; postgres is the same with PostgreSQL and each of Temporal's services as processes of their own")
+	flags.StringVar(&o.form, "form", system.One,
+		"`form` of the system under test: one is a single almanac dev; cluster is Temporal, two workers and two "+
+			"APIs as processes of their own; postgres is the same with PostgreSQL and each of Temporal's services as "+
+			"processes of their own")
 	flags.Uint64Var(&o.seed, "seed", 0, "determines jobs, changes and faults; 0: a random one, which is printed")
-	flags.DurationVar(&o.duration, "duration", 5*time.Minute, "how long faults are injected; creating the jobs, settling and reading the histories come on top")
+	flags.DurationVar(&o.duration, "duration", 5*time.Minute,
+		"how long faults are injected; creating the jobs, settling and reading the histories come on top")
 	flags.IntVar(&o.jobs, "jobs", 200, "number of jobs, 1 to 10000")
 	flags.IntVar(&o.herd, "herd", 0, "how many of the jobs are due in one second of each minute")
-	flags.StringVar(&faults, "faults", "all", "kinds of fault: all, none or some of "+strings.Join(nemesis.Kinds[system.Cluster], ",")+"; the form one has no slow, blackhole and cut, and postgres no disk. keys encrypts what Temporal stores from the start")
-	flags.StringVar(&aims, "aims", "all", "moments that kill, pause and stop are aimed at: all or some of "+strings.Join(nemesis.Aims, ","))
-	flags.DurationVar(&o.quiet, "quiet", 25*time.Second, "minimum time between two faults; up to as much again is added at random")
-	flags.DurationVar(&o.settle, "settle", 100*time.Second, "time after the last fault before everything is read; with less than 90s, attempts that have not ended are reported as violations")
+	flags.StringVar(&faults, "faults", "all", "kinds of fault: all, none or some of "+
+		strings.Join(nemesis.Kinds[system.Cluster],
+			",")+"; the form one has no slow, blackhole and cut, and postgres no disk. keys encrypts what Temporal "+
+		"stores from the start")
+	flags.StringVar(&aims, "aims", "all", "moments that kill, pause and stop are aimed at: all or some of "+
+		strings.Join(nemesis.Aims, ","))
+	flags.DurationVar(&o.quiet, "quiet", 25*time.Second,
+		"minimum time between two faults; up to as much again is added at random")
+	flags.DurationVar(&o.settle, "settle", 100*time.Second,
+		"time after the last fault before everything is read; with less than 90s, attempts that have not ended are "+
+			"reported as violations")
 	flags.DurationVar(&o.down, "down", 200*time.Second, "length of the fault down")
 	flags.Float64Var(&o.changes, "changes", 0.3, "changes of each job per minute")
-	flags.DurationVar(&o.tolerance, "tolerance", 250*time.Millisecond, "maximum time between the answer to a change and a request by the old definition")
+	flags.DurationVar(&o.tolerance, "tolerance", 250*time.Millisecond,
+		"maximum time between the answer to a change and a request by the old definition")
 	flags.StringVar(&o.almanac, "almanac", "", "`program` to test; empty: it is built")
-	flags.StringVar(&o.out, "out", "", "`directory` for the report, the logs and the histories that do not replay; empty: a new temporary one")
+	flags.StringVar(&o.out, "out", "", "`directory` for the report, the logs and the histories that do not replay; "+
+		"empty: a new temporary one")
 	flags.StringVar(&o.check, "check", "", "`directory` of an earlier run whose logs are checked again; nothing is run")
-	flags.StringVar(&o.changesAfter, "changes-after", "", "instead of a run: measure how long changes take, each of one job, right after this `fault` of one of two workers: "+strings.Join(changesAfterFaults, ", "))
-	flags.DurationVar(&o.faultAt, "fault-at", 4*time.Second, "time of that fault, after the first jobs were due in their minute; half of the jobs are due 30s later unless -spread says otherwise")
-	flags.StringVar(&o.latenessAfter, "lateness-after", "", "instead of a run: measure how late occurrences are in the minute after this `fault` of some of the workers: "+strings.Join(changesAfterFaults, ", "))
+	flags.StringVar(&o.changesAfter, "changes-after", "",
+		"instead of a run: measure how long changes take, each of one job, right after this `fault` of one of two "+
+			"workers: "+strings.Join(changesAfterFaults, ", "))
+	flags.DurationVar(&o.faultAt, "fault-at", 4*time.Second,
+		"time of that fault, after the first jobs were due in their minute; half of the jobs are due 30s later "+
+			"unless -spread says otherwise")
+	flags.StringVar(&o.latenessAfter, "lateness-after", "",
+		"instead of a run: measure how late occurrences are in the minute after this `fault` of some of the "+
+			"workers: "+strings.Join(changesAfterFaults, ", "))
 	flags.IntVar(&o.workers, "workers", system.Instances, "number of workers, unless the form is one")
 	flags.IntVar(&o.victims, "victims", 1, "number of workers that the fault of -lateness-after hits")
 	flags.DurationVar(&o.apart, "apart", 0, "time between two of these")
-	flags.IntVar(&o.spread, "spread", 2, "number of seconds of a minute, evenly apart, in which the jobs of -changes-after and -lateness-after are due")
+	flags.IntVar(&o.spread, "spread", 2, "number of seconds of a minute, evenly apart, in which the jobs of "+
+		"-changes-after and -lateness-after are due")
 	flags.BoolVar(&o.keep, "keep", false, "keep the database")
 	if err := help.Parse(flags, usage, args, output); err != nil {
 		return o, err
@@ -95,7 +116,8 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	}
 	var errFaults, errAims error
 	if kinds := nemesis.Kinds[o.form]; faults != "none" {
-		o.faults, errFaults = parseNames(faults, kinds, fmt.Sprintf("-faults must be all, none or some of %s in the form %s", strings.Join(kinds, ","), o.form))
+		o.faults, errFaults = parseNames(faults, kinds,
+			fmt.Sprintf("-faults must be all, none or some of %s in the form %s", strings.Join(kinds, ","), o.form))
 	}
 	o.aims, errAims = parseNames(aims, nemesis.Aims, "-aims must be all or some of "+strings.Join(nemesis.Aims, ","))
 	return o, errors.Join(o.validate(), errFaults, errAims)
@@ -125,13 +147,16 @@ func (o *options) validate() error {
 		}
 	}
 	if o.changesAfter != "" && !slices.Contains(changesAfterFaults, o.changesAfter) {
-		errs = append(errs, fmt.Errorf("-changes-after must be %s (got %q)", strings.Join(changesAfterFaults, ", "), o.changesAfter))
+		errs = append(errs, fmt.Errorf("-changes-after must be %s (got %q)", strings.Join(changesAfterFaults, ", "),
+			o.changesAfter))
 	}
 	if o.latenessAfter != "" && !slices.Contains(changesAfterFaults, o.latenessAfter) {
-		errs = append(errs, fmt.Errorf("-lateness-after must be %s (got %q)", strings.Join(changesAfterFaults, ", "), o.latenessAfter))
+		errs = append(errs, fmt.Errorf("-lateness-after must be %s (got %q)", strings.Join(changesAfterFaults, ", "),
+			o.latenessAfter))
 	}
 	if o.changesAfter+o.latenessAfter != "" && o.form == system.One {
-		errs = append(errs, errors.New("-changes-after and -lateness-after need two workers: -form must be cluster or postgres"))
+		errs = append(errs, errors.New("-changes-after and -lateness-after need two workers: -form must be cluster "+
+			"or postgres"))
 	}
 	if o.workers < 1 || o.workers > 10 {
 		errs = append(errs, fmt.Errorf("-workers must be between 1 and 10 (got %d)", o.workers))

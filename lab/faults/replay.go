@@ -30,7 +30,8 @@ import (
 
 // almanacWorkflows are the workflows of Almanac, by type.
 var almanacWorkflows = map[string]any{
-	workflows.TypeJob: jobloop.Workflow, workflows.TypeCollection: registries.Collection, workflows.TypeSubscription: registries.Subscription,
+	workflows.TypeJob: jobloop.Workflow, workflows.TypeCollection: registries.Collection,
+	workflows.TypeSubscription: registries.Subscription,
 }
 
 var silent = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
@@ -50,12 +51,14 @@ type replayer struct {
 // histories are written to the directory out.
 func replayAll(ctx context.Context, address string, keys *codec.KeyRing, out string) (int, []record.Replay, error) {
 	data, failures := keys.Converters()
-	c, err := client.DialContext(ctx, client.Options{HostPort: address, Logger: silent, DataConverter: data, FailureConverter: failures})
+	c, err := client.DialContext(ctx, client.Options{HostPort: address, Logger: silent, DataConverter: data,
+		FailureConverter: failures})
 	if err != nil {
 		return 0, nil, fmt.Errorf("connect to Temporal: %w", err)
 	}
 	defer c.Close()
-	r := &replayer{client: c, options: worker.WorkflowReplayerOptions{DataConverter: data, FailureConverter: failures}, out: out}
+	r := &replayer{client: c, options: worker.WorkflowReplayerOptions{DataConverter: data,
+		FailureConverter: failures}, out: out}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(2)
 	replayed := 0
@@ -70,7 +73,8 @@ func replayAll(ctx context.Context, address string, keys *codec.KeyRing, out str
 			if almanacWorkflows[e.GetType().GetName()] != nil {
 				replayed++
 				group.Go(func() error {
-					return r.replay(ctx, workflow.Execution{ID: e.GetExecution().GetWorkflowId(), RunID: e.GetExecution().GetRunId()})
+					return r.replay(ctx, workflow.Execution{ID: e.GetExecution().GetWorkflowId(),
+						RunID: e.GetExecution().GetRunId()})
 				})
 			}
 		}

@@ -23,8 +23,10 @@ const maxExamples = 20
 func reportText(l *record.Log, v *checker.Verdict) []byte {
 	w := &bytes.Buffer{}
 	f := summarize(l)
-	fmt.Fprintf(w, "# Seed %d, form %s, from %s to %s\n\n", l.Run.Seed, l.Run.Form, l.Run.Loaded.Format(time.RFC3339), l.Run.Frozen.Format(time.RFC3339))
-	fmt.Fprintf(w, "%d incarnations of jobs, %d executions, %d requests, %d entries in histories, %d changes, %d faults, ",
+	fmt.Fprintf(w, "# Seed %d, form %s, from %s to %s\n\n", l.Run.Seed, l.Run.Form, l.Run.Loaded.Format(time.RFC3339),
+		l.Run.Frozen.Format(time.RFC3339))
+	fmt.Fprintf(w, "%d incarnations of jobs, %d executions, %d requests, %d entries in histories, %d changes, %d "+
+		"faults, ",
 		f.jobs, f.executions, len(l.Requests), f.entries, len(l.Changes), len(l.Faults))
 	fmt.Fprintf(w, "%d histories replayed, catch-up of %d idle jobs checked\n\n", l.Run.Histories, v.Downtimes)
 	fmt.Fprint(w, lawTable(v))
@@ -88,7 +90,8 @@ func writeSamples(w io.Writer, all []sample) {
 func writeAnswers(w io.Writer, all []sample) {
 	var rows [][]string
 	for _, s := range all {
-		rows = append(rows, slices.Concat([]string{s.name, report.Count(float64(s.N))}, s.Cells(), []string{fmt.Sprint(s.unanswered), fmt.Sprint(s.outage)}))
+		rows = append(rows, slices.Concat([]string{s.name, report.Count(float64(s.N))}, s.Cells(),
+			[]string{fmt.Sprint(s.unanswered), fmt.Sprint(s.outage)}))
 	}
 	fmt.Fprint(w, "\n", report.Table(rows, "", "n", "p50", "p99", "max", "unanswered", "of these in an outage"))
 }
@@ -118,10 +121,12 @@ func writeExcusedCounts(w io.Writer, all []checker.Violation) {
 		}
 	}
 	var rows [][]string
-	for _, name := range slices.SortedFunc(maps.Keys(counts), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+	for _, name := range slices.SortedFunc(maps.Keys(counts),
+		func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
 		rows = append(rows, []string{name[0], name[1], fmt.Sprint(counts[name])})
 	}
-	fmt.Fprint(w, "\n## What was excused, by the fault that explains it\n\n", report.Table(rows, "law", "fault", "excused"))
+	fmt.Fprint(w, "\n## What was excused, by the fault that explains it\n\n",
+		report.Table(rows, "law", "fault", "excused"))
 }
 
 // maxExcused is how many excused violations of a law are shown.

@@ -25,15 +25,20 @@ func at(seconds float64) time.Time { return begin.Add(time.Duration(seconds * fl
 func runLog(killed float64) *record.Log {
 	l := &record.Log{Run: record.Run{Quiet: at(310), Frozen: at(400)}}
 	created := record.Try{Issued: at(-30), Answered: at(-29), Status: 201}
-	l.Changes = []record.Change{{Job: job, Kind: record.Create, Definition: &record.Definition{Version: 1, Start: begin, Overlap: "bufferOne"}, Tries: []record.Try{created}}}
-	l.Faults = []record.Fault{{Kind: record.FaultKill, Target: "worker1", Aim: "random", Stops: []string{record.Worker}, Start: at(killed), Restart: at(killed + 9), End: at(killed + 10)}}
-	read := record.Read{Job: job, Issued: at(401), Status: 200, State: "enabled", Version: 1, Final: true, ListedState: "enabled", ListedCount: -1}
+	l.Changes = []record.Change{{Job: job, Kind: record.Create,
+		Definition: &record.Definition{Version: 1, Start: begin, Overlap: "bufferOne"}, Tries: []record.Try{created}}}
+	l.Faults = []record.Fault{{Kind: record.FaultKill, Target: "worker1", Aim: "random",
+		Stops: []string{record.Worker}, Start: at(killed), Restart: at(killed + 9), End: at(killed + 10)}}
+	read := record.Read{Job: job, Issued: at(401), Status: 200, State: "enabled", Version: 1, Final: true,
+		ListedState: "enabled", ListedCount: -1}
 	for i := range 6 {
 		due := 60 * float64(i)
 		l.Requests = append(l.Requests, record.Request{
-			Job: job, Version: 1, Action: record.MainAction, ID: fmt.Sprintf("id-%g", due), Due: at(due), Arrived: at(due + 0.002), Answered: at(due + 0.012), Status: 200,
+			Job: job, Version: 1, Action: record.MainAction, ID: fmt.Sprintf("id-%g", due), Due: at(due),
+			Arrived: at(due + 0.002), Answered: at(due + 0.012), Status: 200,
 		})
-		read.Entries = append(read.Entries, record.Entry{Start: at(due + 0.001), End: at(due + 0.021), Due: at(due), Status: "Completed", Repeat: i + 1, Action: record.MainAction})
+		read.Entries = append(read.Entries, record.Entry{Start: at(due + 0.001), End: at(due + 0.021), Due: at(due),
+			Status: "Completed", Repeat: i + 1, Action: record.MainAction})
 	}
 	l.Reads = []record.Read{read}
 	return l

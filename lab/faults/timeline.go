@@ -54,7 +54,8 @@ func timelineOf(l *record.Log, j record.Job, at time.Time) []string {
 	for i := range l.Requests {
 		if r := &l.Requests[i]; r.Job == j {
 			events.add(r.Due, "due: %s", r.ID)
-			events.add(r.Arrived, "received: %s of %s due %s by version %d", r.Action, r.ID, record.Clock(r.Due), r.Version)
+			events.add(r.Arrived, "received: %s of %s due %s by version %d", r.Action, r.ID, record.Clock(r.Due),
+				r.Version)
 			events.add(r.Answered, "answered %d: %s of %s", r.Status, r.Action, r.ID)
 			events.add(r.Cut, "cut off: %s of %s", r.Action, r.ID)
 		}
@@ -87,7 +88,8 @@ func (l *timeline) addChange(c *record.Change) {
 func (l *timeline) lines() []string {
 	all := l.events
 	if len(all) > maxTimeline {
-		slices.SortStableFunc(all, func(a, b event) int { return cmp.Compare(a.at.Sub(l.at).Abs(), b.at.Sub(l.at).Abs()) })
+		slices.SortStableFunc(all,
+			func(a, b event) int { return cmp.Compare(a.at.Sub(l.at).Abs(), b.at.Sub(l.at).Abs()) })
 		all = all[:maxTimeline]
 	}
 	slices.SortStableFunc(all, func(a, b event) int { return a.at.Compare(b.at) })

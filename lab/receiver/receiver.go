@@ -80,7 +80,8 @@ func (r *Receiver) Close() { _ = r.server.Close() }
 //   - flaky-N: 500 for N of 100 requests, otherwise 200
 //   - throttle-N: 429 or 503 with Retry-After N for the first request of an execution's action, then 200
 func (r *Receiver) URI(j record.Job, version int, action, behaviour string) string {
-	return fmt.Sprintf("%s/%s/%s/%d/%d/%s?do=%s", r.url, j.Collection, j.Name, j.Incarnation, version, action, behaviour)
+	return fmt.Sprintf("%s/%s/%s/%d/%d/%s?do=%s", r.url, j.Collection, j.Name, j.Incarnation, version, action,
+		behaviour)
 }
 
 // Target returns the URI of a job whose requests are all answered by 204 at once.
@@ -142,7 +143,8 @@ func decide(seed uint64, behaviour, id, action string, nth int) answer {
 		}
 	case "throttle":
 		if nth == 1 {
-			return answer{status: []int{http.StatusTooManyRequests, http.StatusServiceUnavailable}[n%2], retryAfter: time.Duration(n) * time.Second}
+			return answer{status: []int{http.StatusTooManyRequests, http.StatusServiceUnavailable}[n%2],
+				retryAfter: time.Duration(n) * time.Second}
 		}
 	}
 	return answer{status: http.StatusOK}
@@ -156,8 +158,8 @@ func (r *Receiver) AlertURI(j record.Job) string {
 	return r.url + alertPath + j.Collection + "/" + j.Name
 }
 
-// Storm makes the receiver answer all requests with 500 from now on, or no longer. Meanwhile it does not answer a third of the
-// notifications.
+// Storm makes the receiver answer all requests with 500 from now on, or no longer. Meanwhile it does not answer a third
+// of the notifications.
 func (r *Receiver) Storm(begins bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,8 +15,10 @@ func TestTheBehaviourDeterminesTheAnswer(t *testing.T) {
 	require.Equal(t, answer{status: 200}, decide(1, "ok", "id", record.MainAction, 1))
 	require.Equal(t, answer{after: 20 * time.Second, status: 200}, decide(1, "slow-20", "id", record.MainAction, 1))
 	require.Equal(t, answer{status: 500}, decide(1, "fail", "id", record.MainAction, 9))
-	require.Equal(t, answer{status: 503, retryAfter: 3 * time.Second}, decide(1, "throttle-3", "id", record.MainAction, 1))
-	require.Equal(t, answer{status: 429, retryAfter: 4 * time.Second}, decide(1, "throttle-4", "id", record.MainAction, 1))
+	require.Equal(t, answer{status: 503, retryAfter: 3 * time.Second},
+		decide(1, "throttle-3", "id", record.MainAction, 1))
+	require.Equal(t, answer{status: 429, retryAfter: 4 * time.Second},
+		decide(1, "throttle-4", "id", record.MainAction, 1))
 	require.Equal(t, answer{status: 200}, decide(1, "throttle-4", "id", record.MainAction, 2))
 	failed := 0
 	for n := range 1000 {
@@ -44,7 +46,8 @@ func TestARequestIsRecordedAndReportedToWhoeverAwaitsIt(t *testing.T) {
 		return r.waiter != nil
 	}, time.Minute, time.Millisecond)
 
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.URI(job, 3, record.MainAction, "fail"), http.NoBody)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.URI(job, 3, record.MainAction, "fail"),
+		http.NoBody)
 	require.NoError(t, err)
 	req.Header.Set("Idempotency-Key", "id")
 	req.Header.Set("x-ms-scheduler-expected-execution-time", "2026-03-01T12:00:10")

@@ -13,8 +13,10 @@ import (
 // Write writes the log to a directory, a file of JSON lines for each member.
 func (l *Log) Write(dir string) error {
 	return errors.Join(
-		WriteLines(dir, "run", []Run{l.Run}), WriteLines(dir, "requests", l.Requests), WriteLines(dir, "changes", l.Changes),
-		WriteLines(dir, "faults", l.Faults), WriteLines(dir, "reads", l.Reads), WriteLines(dir, "lists", l.Lists), WriteLines(dir, "replays", l.Replays),
+		WriteLines(dir, "run", []Run{l.Run}), WriteLines(dir, "requests", l.Requests),
+		WriteLines(dir, "changes", l.Changes),
+		WriteLines(dir, "faults", l.Faults), WriteLines(dir, "reads", l.Reads), WriteLines(dir, "lists", l.Lists),
+		WriteLines(dir, "replays", l.Replays),
 	)
 }
 
@@ -36,7 +38,8 @@ func ReadLog(dir string) (*Log, error) {
 	var run []Run
 	err := errors.Join(
 		readLines(dir, "run", &run), readLines(dir, "requests", &l.Requests), readLines(dir, "changes", &l.Changes),
-		readLines(dir, "faults", &l.Faults), readLines(dir, "reads", &l.Reads), readLines(dir, "lists", &l.Lists), readLines(dir, "replays", &l.Replays),
+		readLines(dir, "faults", &l.Faults), readLines(dir, "reads", &l.Reads), readLines(dir, "lists", &l.Lists),
+		readLines(dir, "replays", &l.Replays),
 	)
 	if err == nil && len(run) != 1 {
 		err = fmt.Errorf("%s must have one line (got %d)", filepath.Join(dir, "run.jsonl"), len(run))

@@ -170,7 +170,8 @@ const (
 	FaultFlags     = "flags"     // a restart with other flags
 	FaultKeys      = "keys"      // SIGTERM, and a restart with a new first encryption key
 	FaultOverload  = "overload"  // some 300 manual runs at once, while many jobs are due
-	FaultStorm     = "storm"     // the receiver refuses all requests for a while, so that many jobs raise alerts; it answers two thirds of them
+	// the receiver refuses all requests for a while, so that many jobs raise alerts; it answers two thirds of them
+	FaultStorm = "storm"
 )
 
 // What a fault may stop.
@@ -234,7 +235,8 @@ const afterOutage = 10 * time.Second
 func (l *Log) Outage(t Try) *Fault {
 	for i := range l.Faults {
 		f := &l.Faults[i]
-		if f.Stopped(API, Server, AllWorkers) && !f.Start.After(t.Answered) && !f.End.Add(afterOutage).Before(t.Issued) {
+		if f.Stopped(API, Server, AllWorkers) && !f.Start.After(t.Answered) &&
+			!f.End.Add(afterOutage).Before(t.Issued) {
 			return f
 		}
 	}

@@ -33,7 +33,8 @@ func TestPercentilesAreOfTheNearestRank(t *testing.T) {
 func TestMedian(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, 7*time.Second, Median([]time.Duration{7 * time.Second}))
-	require.Equal(t, 2*time.Second, Median([]time.Duration{3 * time.Second, time.Second}), "of two, neither the better nor the worse one")
+	require.Equal(t, 2*time.Second, Median([]time.Duration{3 * time.Second, time.Second}),
+		"of two, neither the better nor the worse one")
 	require.InDelta(t, 2.5, Median([]float64{9, 1, 3, 2}), 0)
 	values := []float64{3, 1, 2}
 	require.InDelta(t, 2, Median(values), 0)

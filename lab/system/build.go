@@ -25,7 +25,8 @@ func BuildAlmanac(ctx context.Context, dir string, slim bool) (string, error) {
 
 // buildTemporal builds Temporal's server and its tool for SQL schemas in a directory.
 func buildTemporal(ctx context.Context, dir string) error {
-	return goCommand(ctx, "build", "-o", dir+"/", "go.temporal.io/server/cmd/server", "go.temporal.io/server/cmd/tools/sql")
+	return goCommand(ctx, "build", "-o", dir+"/", "go.temporal.io/server/cmd/server",
+		"go.temporal.io/server/cmd/tools/sql")
 }
 
 func goCommand(ctx context.Context, args ...string) error {

@@ -58,11 +58,12 @@ var recommended []byte
 
 // services are Temporal's services, in the order in which they are started.
 var services = []struct{ name, service string }{
-	{"history1", "history"}, {"history2", "history"}, {"matching", "matching"}, {"frontend", "frontend"}, {"worker", "worker"},
+	{"history1", "history"}, {"history2", "history"}, {"matching", "matching"}, {"frontend", "frontend"},
+	{"worker", "worker"},
 }
 
-// newCluster builds Temporal's programs, which takes minutes the first time, and prepares all processes. dir is an empty
-// directory for the cluster alone.
+// newCluster builds Temporal's programs, which takes minutes the first time, and prepares all processes. dir is an
+// empty directory for the cluster alone.
 func newCluster(ctx context.Context, dir string, settings Settings) (*cluster, error) {
 	programs := filepath.Join(dir, "bin")
 	if err := buildTemporal(ctx, programs); err != nil {
@@ -106,7 +107,8 @@ func (c *cluster) configure(dynamic string, ports []int, server string) error {
 		all[s.service] = own[i]
 		var config bytes.Buffer
 		if err := tmpl.Execute(&config, map[string]any{
-			"Services": all, "Shards": shards, "Postgres": c.postgres.address, "Frontend": c.address, "Dynamic": dynamic,
+			"Services": all, "Shards": shards, "Postgres": c.postgres.address, "Frontend": c.address,
+			"Dynamic": dynamic,
 		}); err != nil {
 			return err
 		}
@@ -155,7 +157,8 @@ func (c *cluster) start(ctx context.Context) error {
 func (c *cluster) sql(ctx context.Context, database string, args ...string) error {
 	host, port := c.postgres.host()
 	cmd := exec.CommandContext(ctx, c.sqlTool, append([]string{
-		"--plugin", "postgres12", "--endpoint", host, "--port", port, "--user", "temporal", "--password", "unused", "--database", database,
+		"--plugin", "postgres12", "--endpoint", host, "--port", port, "--user", "temporal", "--password", "unused",
+		"--database", database,
 	}, args...)...)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s of database %s: %w\n%s", args[0], database, err, text)

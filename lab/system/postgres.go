@@ -41,10 +41,12 @@ func newPostgres(data string, port int) (*postgres, error) {
 		}
 	}
 	p.process = &processes.Process{
-		Name: "postgres", Address: p.address, User: p.owner, Says: "database system is ready to accept connections", // it accepts and refuses some before
+		// it accepts and refuses some before
+		Name: "postgres", Address: p.address, User: p.owner, Says: "database system is ready to accept connections",
 		Command: []string{
 			filepath.Join(programs, "postgres"), "-D", data, "-p", strconv.Itoa(port),
-			"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=300", "-c", "shared_buffers=256MB",
+			"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
+			"-c", "max_connections=300", "-c", "shared_buffers=256MB",
 		},
 	}
 	return p, nil
@@ -58,7 +60,8 @@ func postgresPrograms() (string, error) {
 	}
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if err != nil || len(found) == 0 {
-		return "", errors.Join(errors.New("PostgreSQL is not installed; on Debian, install the package postgresql"), err)
+		return "", errors.Join(errors.New("PostgreSQL is not installed; on Debian, install the package postgresql"),
+			err)
 	}
 	return filepath.Dir(slices.Max(found)), nil
 }
@@ -79,12 +82,14 @@ func (p *postgres) start(ctx context.Context) error {
 		return err
 	}
 	if p.owner != nil {
-		err := errors.Join(os.Chown(p.data, int(p.owner.Uid), int(p.owner.Gid)), os.Chmod(filepath.Dir(p.data), 0o755)) // the owner must be able to enter it
+		// the owner must be able to enter it
+		err := errors.Join(os.Chown(p.data, int(p.owner.Uid), int(p.owner.Gid)), os.Chmod(filepath.Dir(p.data), 0o755))
 		if err != nil {
 			return err
 		}
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(p.programs, "initdb"), "-D", p.data, "-U", "temporal", "-A", "trust", "-E", "UTF8", "--locale=C")
+	cmd := exec.CommandContext(ctx, filepath.Join(p.programs, "initdb"), "-D", p.data, "-U", "temporal", "-A",
+		"trust", "-E", "UTF8", "--locale=C")
 	cmd.Dir = p.data // initdb returns to its working directory
 	if p.owner != nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.owner}

@@ -127,7 +127,8 @@ func (s *System) addOne() error {
 	s.Server = &processes.Process{
 		Name: "almanac", Address: address, Ready: "http://" + address + "/readyz", Env: s.options.Env,
 		Command: slices.Concat([]string{
-			s.options.Almanac, "dev", "--data", s.data(), "--listen", address, "--temporal-listen", s.Frontend, "--ui-listen", "",
+			s.options.Almanac, "dev", "--data", s.data(), "--listen", address, "--temporal-listen", s.Frontend,
+			"--ui-listen", "",
 		}, s.options.Flags, s.Keys.flags()),
 	}
 	s.Workers, s.APIs = []*processes.Process{s.Server}, []*processes.Process{s.Server}
@@ -164,7 +165,8 @@ func (s *System) addPostgres(ctx context.Context) (err error) {
 
 // addAlmanac adds the workers and the APIs, which connect to Temporal at an address.
 func (s *System) addAlmanac(temporal string) error {
-	env := append([]string{"TEMPORAL_ADDRESS=" + temporal, "ALMANAC_EGRESS=any", "ALMANAC_PLANS=unlimited"}, s.options.Env...)
+	env := append([]string{"TEMPORAL_ADDRESS=" + temporal, "ALMANAC_EGRESS=any", "ALMANAC_PLANS=unlimited"},
+		s.options.Env...)
 	for i := range s.options.Workers {
 		s.Workers = append(s.Workers, &processes.Process{
 			Name: fmt.Sprintf("worker%d", i+1), Says: "Worker  (", Env: env,
@@ -178,7 +180,8 @@ func (s *System) addAlmanac(temporal string) error {
 		}
 		s.APIs = append(s.APIs, &processes.Process{
 			Name: fmt.Sprintf("api%d", i+1), Address: address, Ready: "http://" + address + "/readyz", Env: env,
-			Command: slices.Concat([]string{s.options.Almanac, "api", "--listen", address}, s.options.Flags, s.Keys.flags()),
+			Command: slices.Concat([]string{s.options.Almanac, "api", "--listen", address}, s.options.Flags,
+				s.Keys.flags()),
 		})
 	}
 	for _, p := range slices.Concat(s.Workers, s.APIs) {

@@ -24,7 +24,8 @@ func TestEnginesAgree(t *testing.T) {
 				}
 				// Two weeks of the daily ones take in a change of the clock. The minutes
 				// stay clear of it: rrule steps over a repeated hour.
-				for _, after := range []string{"2026-01-01T12:00:00Z", "2026-03-22T22:00:00Z", "2026-10-18T22:00:00Z", "2031-02-03T04:05:06Z"} {
+				for _, after := range []string{"2026-01-01T12:00:00Z", "2026-03-22T22:00:00Z", "2026-10-18T22:00:00Z",
+					"2031-02-03T04:05:06Z"} {
 					from, err := time.Parse(time.RFC3339, after)
 					if err != nil {
 						t.Fatal(err)

@@ -22,7 +22,8 @@ import (
 func TestCronAgrees(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(60, 5))
-	parser := cron.NewParser(cron.SecondOptional | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
+	parser := cron.NewParser(
+		cron.SecondOptional | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
 	refused := 0
 	for range 3000 {
 		expr := randomCron(r)
@@ -51,7 +52,8 @@ func TestCronAgrees(t *testing.T) {
 			}
 			got, _ := ours.Next(from)
 			if !got.Equal(want) && !nearChange(got, rule.Location) && !nearChange(want, rule.Location) {
-				t.Fatalf("%s in %s, which is %s, after %v\ngot  %v\nwant %v", expr, zone, rule, from.UTC(), got, want.UTC())
+				t.Fatalf("%s in %s, which is %s, after %v\ngot  %v\nwant %v", expr, zone, rule, from.UTC(), got,
+					want.UTC())
 			}
 			from = want
 		}

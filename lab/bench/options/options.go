@@ -55,7 +55,7 @@ ratios count, not the figures. docs/benchmarks.md explains them.
   go run . bench -parts lateness -systems almanac -jobs 500
   go run . bench -parts across                            # lists across 10,000 jobs, in an hour and some minutes
   go run . bench -parts across -window 10m                # the same, once a sixth of them ran
-  go run . bench -parts observed -rounds 1                # with and without metrics, traces and notifications, in ten minutes
+  go run . bench -parts observed -rounds 1                # with and without metrics, traces and notifications
   go run . bench -parts next-run -rounds 1                # the same, with and without --show-next-run
   go run . bench -parts breaking-point                    # how many jobs in one second an almanac dev takes, in an hour
   go run . bench -parts breaking-point -api ADDRESSES     # the same of an Almanac that runs on this machine
@@ -66,25 +66,36 @@ ratios count, not the figures. docs/benchmarks.md explains them.
 func Parse(args, parts []string, output io.Writer) (Options, error) {
 	o := Options{
 		Systems: systems.Slugs, Herds: []int{1, 200, 1000, 2000}, Sleeping: 10_000,
-		WarmUpTicks: 1, Idle: 15 * time.Second, Sustain: 20 * time.Second, Rest: 2 * time.Minute, Benchtime: 500 * time.Millisecond,
-		Before: time.Minute, Quiet: 50 * time.Second, Lists: 100, Bulk: 20 * time.Second, Window: time.Hour,
-		WarmUp: systems.AttemptTimeout + 5*time.Second, // the server has looked at the timeouts of the first activities then
+		WarmUpTicks: 1, Idle: 15 * time.Second, Sustain: 20 * time.Second, Rest: 2 * time.Minute,
+		Benchtime: 500 * time.Millisecond,
+		Before:    time.Minute, Quiet: 50 * time.Second, Lists: 100, Bulk: 20 * time.Second, Window: time.Hour,
+		// the server has looked at the timeouts of the first activities then
+		WarmUp: systems.AttemptTimeout + 5*time.Second,
 	}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.Func("parts", "what to measure, joined by commas: "+strings.Join(parts, ",")+"; default: everything, or what -quick, -smoke or -api say",
+	flags.Func("parts", "what to measure, joined by commas: "+strings.Join(parts, ",")+
+		"; default: everything, or what -quick, -smoke or -api say",
 		func(text string) (err error) { o.Parts, err = choose(text, parts); return err })
 	flags.Func("systems", "systems to compare, joined by commas; default: "+strings.Join(o.Systems, ","),
 		func(text string) (err error) { o.Systems, err = choose(text, systems.Slugs); return err })
-	flags.Func("api", "addresses of the APIs of an Almanac on this machine, such as those that task cluster prints, joined by commas: measures part "+FirstTick+" there, or "+BreakingPoint,
+	flags.Func("api", "addresses of the APIs of an Almanac on this machine, such as those that task cluster "+
+		"prints, joined by commas: measures part "+FirstTick+" there, or "+BreakingPoint,
 		func(text string) error { o.APIs = strings.Split(text, ","); return nil })
-	flags.IntVar(&o.Jobs, "jobs", 0, "number of jobs of each herd of the parts "+FirstTick+", isolation, lateness, across, observed, next-run and cluster, and of the first step of "+BreakingPoint+"; 0: up to 2,000, on a cluster 500, 10,000 of part across, and 500 of "+BreakingPoint)
+	flags.IntVar(&o.Jobs, "jobs", 0, "number of jobs of each herd of the parts "+FirstTick+
+		", isolation, lateness, across, observed, next-run and cluster, and of the first step of "+BreakingPoint+
+		"; 0: up to 2,000, on a cluster 500, 10,000 of part across, and 500 of "+BreakingPoint)
 	flags.IntVar(&o.Ticks, "ticks", 2, "number of ticks that are measured, after the first one")
 	flags.IntVar(&o.Rounds, "rounds", 2, "number of rounds of sustained executions, and of parts observed and next-run")
-	flags.DurationVar(&o.CreatedBefore, "created-before", time.Minute, "how long before their first tick the herds of the parts "+FirstTick+" and "+BreakingPoint+" are created, and at least those of part across, at most 24h")
-	flags.DurationVar(&o.Window, "window", time.Hour, "how long the jobs of part across run before lists are read, of the hour in which each runs once")
-	flags.DurationVar(&o.MaxHold, "max-hold", activities.DefaultMaxHold, "within what time of the execution before it an action is dispatched at once, as in almanac dev; with 0s, Almanac's jobs sleep between two ticks")
+	flags.DurationVar(&o.CreatedBefore, "created-before", time.Minute, "how long before their first tick the herds of "+
+		"the parts "+FirstTick+" and "+BreakingPoint+" are created, and at least those of part across, at most 24h")
+	flags.DurationVar(&o.Window, "window", time.Hour,
+		"how long the jobs of part across run before lists are read, of the hour in which each runs once")
+	flags.DurationVar(&o.MaxHold, "max-hold", activities.DefaultMaxHold,
+		"within what time of the execution before it an action is dispatched at once, as in almanac dev; with 0s, "+
+			"Almanac's jobs sleep between two ticks")
 	flags.BoolVar(&o.Quick, "quick", false, "measure part "+FirstTick+" with three herds and one more tick")
-	flags.BoolVar(&o.Smoke, "smoke", false, "measure all parts but the cluster at a size that says nothing about speed, to see that they work")
+	flags.BoolVar(&o.Smoke, "smoke", false, "measure all parts but the cluster at a size that says nothing about "+
+		"speed, to see that they work")
 	flags.StringVar(&o.Out, "out", "", "file for the report, which is written if nothing failed; empty: only print it")
 	if err := help.Parse(flags, helpText, args, output); err != nil {
 		return o, err
@@ -120,8 +131,9 @@ func (o *Options) defaultParts(parts []string) []string {
 func (o *Options) shrink() {
 	o.Jobs, o.Sleeping = 20, 100
 	o.WarmUpTicks, o.Ticks, o.Rounds = 0, 1, 1
-	o.CreatedBefore, o.Idle, o.WarmUp, o.Sustain, o.Rest = 5*time.Second, 3*time.Second, 3*time.Second, 3*time.Second, 5*time.Second
-	o.Benchtime, o.Before, o.Quiet, o.Lists, o.Bulk, o.Window = 2*time.Millisecond, 20*time.Second, 5*time.Second, 10, time.Second, 10*time.Second
+	o.CreatedBefore, o.Before, o.Quiet, o.Window = 5*time.Second, 20*time.Second, 5*time.Second, 10*time.Second
+	o.Idle, o.WarmUp, o.Sustain, o.Rest = 3*time.Second, 3*time.Second, 3*time.Second, 5*time.Second
+	o.Benchtime, o.Lists, o.Bulk = 2*time.Millisecond, 10, time.Second
 }
 
 // check returns what is wrong with numbers, or with flags beside each other.
@@ -137,7 +149,8 @@ func (o *Options) check() error {
 		return errors.New("-window must be from 1s to 1h")
 	case o.MaxHold < 0:
 		return errors.New("-max-hold must be at least 0s")
-	case len(o.APIs) > 0 && slices.ContainsFunc(o.Parts, func(part string) bool { return part != FirstTick && part != BreakingPoint }):
+	case len(o.APIs) > 0 && slices.ContainsFunc(o.Parts,
+		func(part string) bool { return part != FirstTick && part != BreakingPoint }):
 		return errors.New("-api measures the parts " + FirstTick + " and " + BreakingPoint + " only")
 	}
 	return nil

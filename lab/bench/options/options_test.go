@@ -37,13 +37,16 @@ func TestABadFlagIsRefusedWithWhatIsAllowed(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"an unknown part", []string{"-parts", "all"}, `invalid value "all" for flag -parts: must have only engines,first-tick`},
-		{"an unknown system", []string{"-systems", "cron"}, `invalid value "cron" for flag -systems: must have only bare-loop,temporal-schedules,almanac`},
+		{"an unknown part", []string{"-parts", "all"},
+			`invalid value "all" for flag -parts: must have only engines,first-tick`},
+		{"an unknown system", []string{"-systems", "cron"},
+			`invalid value "cron" for flag -systems: must have only bare-loop,temporal-schedules,almanac`},
 		{"nothing to measure", []string{"-ticks", "0"}, "-ticks and -rounds must be at least 1"},
 		{"a herd of less than nothing", []string{"-jobs", "-1"}, "-jobs must be from 0 to 10000"},
 		{"a herd of yesterday", []string{"-created-before", "25h"}, "-created-before must be from 0s to 24h"},
 		{"a window of two hours", []string{"-window", "2h"}, "-window must be from 1s to 1h"},
-		{"what only this process can measure", []string{"-api", "http://127.0.0.1:8080", "-parts", "sleep"}, "-api measures the parts first-tick and breaking-point only"},
+		{"what only this process can measure", []string{"-api", "http://127.0.0.1:8080", "-parts", "sleep"},
+			"-api measures the parts first-tick and breaking-point only"},
 		{"an argument", []string{"lateness"}, `"lateness" is no flag`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

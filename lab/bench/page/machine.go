@@ -22,14 +22,16 @@ type Machine struct {
 
 // compared are the modules whose versions matter.
 var compared = []string{
-	"go.temporal.io/server", "go.temporal.io/sdk", "modernc.org/sqlite", "github.com/robfig/cron/v3", "github.com/teambition/rrule-go",
+	"go.temporal.io/server", "go.temporal.io/sdk", "modernc.org/sqlite", "github.com/robfig/cron/v3",
+	"github.com/teambition/rrule-go",
 }
 
 // Describe returns what it can find out. args are those of the program.
 func Describe(ctx context.Context, args []string) Machine {
 	m := Machine{
 		Date: time.Now().UTC().Format(time.DateOnly), Hardware: fmt.Sprintf("%d cores", runtime.NumCPU()),
-		System: runtime.GOOS + "/" + runtime.GOARCH, Versions: runtime.Version(), Command: strings.Join(append([]string{"go run . bench"}, args...), " "),
+		System: runtime.GOOS + "/" + runtime.GOARCH, Versions: runtime.Version(),
+		Command: strings.Join(append([]string{"go run . bench"}, args...), " "),
 	}
 	if infos, err := cpu.InfoWithContext(ctx); err == nil && len(infos) > 0 && infos[0].ModelName != "" {
 		m.Hardware += " (" + infos[0].ModelName + ")"
@@ -38,7 +40,8 @@ func Describe(ctx context.Context, args []string) Machine {
 		m.Hardware += fmt.Sprintf(", %.0f GiB of memory", float64(memory.Total)/(1<<30))
 	}
 	if info, err := host.InfoWithContext(ctx); err == nil {
-		m.System = fmt.Sprintf("%s %s, kernel %s, %s", info.Platform, info.PlatformVersion, info.KernelVersion, m.System)
+		m.System = fmt.Sprintf("%s %s, kernel %s, %s", info.Platform, info.PlatformVersion, info.KernelVersion,
+			m.System)
 	}
 	info, _ := debug.ReadBuildInfo() // there always is one in a module
 	for _, dep := range info.Deps {

@@ -141,7 +141,8 @@ func (p *Page) addMetricGoals() {
 			if got, ok := m.values[systems.Almanac]; ok && g.other == "" {
 				p.AtMost(g.metric, got, g.want, m.format)
 			} else if got, ok := m.better(g.other); ok && g.other != "" {
-				p.AddGoal(g.metric+", beside "+g.other, "at least "+report.Factor(g.want), report.Factor(got), got >= g.want)
+				p.AddGoal(g.metric+", beside "+g.other, "at least "+report.Factor(g.want), report.Factor(got),
+					got >= g.want)
 			}
 		}
 	}

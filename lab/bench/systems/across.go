@@ -27,7 +27,8 @@ func (a *AlmanacAPI) Spread(ctx context.Context, h Herd) error {
 		properties := Object{
 			"startTime":  first.UTC().Format(time.RFC3339),
 			"recurrence": Object{"frequency": "hour"},
-			"action":     Object{"type": "Http", "request": Object{"method": "GET", "uri": h.target(a.receiver, number)}},
+			"action": Object{"type": "Http",
+				"request": Object{"method": "GET", "uri": h.target(a.receiver, number)}},
 		}
 		return retryUnavailable(ctx, 10*time.Minute, func() error {
 			return a.Call(ctx, http.MethodPut, h.JobPath(number), client.Properties(properties), nil)
@@ -35,19 +36,24 @@ func (a *AlmanacAPI) Spread(ctx context.Context, h Herd) error {
 	})
 }
 
-// idleFor is how long an API has answered no request when a list is asked for, longer than it uses what it knows unasked.
+// idleFor is how long an API has answered no request when a list is asked for, longer than it uses what it knows
+// unasked.
 const idleFor = 6 * time.Second
 
-// NewCountedAPI starts another API with a connection of its own to Temporal, which has done what an API does when it starts, and
-// answered no request for idleFor. calls returns the number of calls to Temporal so far.
+// NewCountedAPI starts another API with a connection of its own to Temporal, which has done what an API does when it
+// starts, and answered no request for idleFor. calls returns the number of calls to Temporal so far.
 func (e *Environment) NewCountedAPI(ctx context.Context) (c *client.Client, calls func() int64, err error) {
 	var n atomic.Int64
+	count := func(
+		ctx context.Context, method string, request, answer any, c *grpc.ClientConn, call grpc.UnaryInvoker,
+		o ...grpc.CallOption,
+	) error {
+		n.Add(1)
+		return call(ctx, method, request, answer, c, o...)
+	}
 	options := e.connection
-	options.ConnectionOptions.DialOptions = append(slices.Clip(options.ConnectionOptions.DialOptions),
-		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, request, answer any, c *grpc.ClientConn, call grpc.UnaryInvoker, o ...grpc.CallOption) error {
-			n.Add(1)
-			return call(ctx, method, request, answer, c, o...)
-		}))
+	options.ConnectionOptions.DialOptions = append(
+		slices.Clip(options.ConnectionOptions.DialOptions), grpc.WithChainUnaryInterceptor(count))
 	temporal, err := sdk.DialContext(ctx, options)
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect to the embedded Temporal: %w", err)

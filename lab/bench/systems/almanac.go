@@ -87,7 +87,8 @@ func (a *AlmanacAPI) job(h Herd, number int) Object {
 // Temporal may not answer an API in time.
 func retryUnavailable(ctx context.Context, within time.Duration, call func() error) (err error) {
 	for end := time.Now().Add(within); time.Now().Before(end); {
-		if err = call(); !client.HasStatus(err, http.StatusServiceUnavailable) || wait.For(ctx, 200*time.Millisecond) != nil {
+		if err = call(); !client.HasStatus(err, http.StatusServiceUnavailable) ||
+			wait.For(ctx, 200*time.Millisecond) != nil {
 			break
 		}
 	}
@@ -143,6 +144,7 @@ func (a *AlmanacAPI) Remove(ctx context.Context, h Herd) error {
 
 // workflows returns the job's workflow, in which all executions are.
 func (*AlmanacAPI) workflows(h Herd, number int, _ []time.Time) []string {
-	collection := job.CollectionKey{Subscription: defaultSubscription, ResourceGroup: defaultResourceGroup, Name: h.Name}
+	collection := job.CollectionKey{Subscription: defaultSubscription, ResourceGroup: defaultResourceGroup,
+		Name: h.Name}
 	return []string{collection.Job(h.ID(number)).WorkflowID()}
 }

@@ -56,7 +56,9 @@ const (
 
 // NewEnvironment starts all systems. Their jobs send to the receiver; an occurrence that is due
 // within maxHold of the execution before it is dispatched at once.
-func NewEnvironment(ctx context.Context, receiver *receiver.Receiver, maxHold time.Duration, log *slog.Logger) (_ *Environment, err error) {
+func NewEnvironment(
+	ctx context.Context, receiver *receiver.Receiver, maxHold time.Duration, log *slog.Logger,
+) (_ *Environment, err error) {
 	e := &Environment{Usage: processes.Usage(os.Getpid())}
 	defer func() {
 		if err != nil {
@@ -89,19 +91,22 @@ func (e *Environment) startTemporal(ctx context.Context, log *slog.Logger) error
 	worker.SetCachedWorkflows(worker.DefaultCachedWorkflows) // before the server starts its own workers
 	server, err := devserver.Start(ctx, devserver.Options{
 		DataDir: data, Listen: "127.0.0.1:0",
-		SearchAttributes: scheduler.SearchAttributes(), // no log: callers get the errors, and removing schedules at work causes many
+		// no log: callers get the errors, and removing schedules at work causes many
+		SearchAttributes: scheduler.SearchAttributes(),
 	})
 	if err != nil {
 		return err
 	}
 	e.onClose(func() error { server.Stop(); return nil })
 	name := url.URL{Path: filepath.ToSlash(filepath.Join(data, "temporal.db"))}
-	if e.database, err = sql.Open("sqlite", "file:"+name.EscapedPath()+"?mode=ro&_pragma=busy_timeout=10000"); err != nil {
+	if e.database, err = sql.Open("sqlite", "file:"+name.EscapedPath()+
+		"?mode=ro&_pragma=busy_timeout=10000"); err != nil {
 		return err
 	}
 	e.onClose(e.database.Close)
 	e.connection = sdk.Options{
-		HostPort: server.Address(), ConnectionOptions: server.ConnectionOptions(), Logger: sdklog.NewStructuredLogger(log),
+		HostPort: server.Address(), ConnectionOptions: server.ConnectionOptions(),
+		Logger: sdklog.NewStructuredLogger(log),
 	}
 	e.temporal, err = worker.Dial(ctx, e.connection, 0)
 	if err != nil {
@@ -147,15 +152,19 @@ func (e *Environment) NewAPIFor(names []string, limits callers.Limits) ([]*Alman
 	for _, name := range names {
 		secret := token.New()
 		secrets = append(secrets, secret)
-		file = token.Append(file, token.Entry{Name: name, Hash: token.HashOf(secret), Grant: access.Grant{Role: access.Owner}}, "/")
+		file = token.Append(file, token.Entry{Name: name, Hash: token.HashOf(secret),
+			Grant: access.Grant{Role: access.Owner}}, "/")
 	}
-	tokens, err := token.Parse(file, access.Defaults{Subscription: defaultSubscription, ResourceGroup: defaultResourceGroup})
+	tokens, err := token.Parse(file, access.Defaults{Subscription: defaultSubscription,
+		ResourceGroup: defaultResourceGroup})
 	if err != nil {
 		return nil, err
 	}
 	rests := e.serveTo(scheduler.New(e.service), e.service, api.Options{
 		Callers: callers.NewLimiter(limits),
-		Access:  &guard.Access{Authenticators: []access.Authenticator{&token.Authenticator{Tokens: func() *token.Set { return tokens }}}},
+		Access: &guard.Access{Authenticators: []access.Authenticator{
+			&token.Authenticator{Tokens: func() *token.Set { return tokens }},
+		}},
 	}, secrets...)
 	all := make([]*AlmanacAPI, len(rests))
 	for i, r := range rests {
@@ -165,8 +174,11 @@ func (e *Environment) NewAPIFor(names []string, limits callers.Limits) ([]*Alman
 }
 
 // serveTo starts an API, and returns it as the holder of each token calls it.
-func (e *Environment) serveTo(s *scheduler.Service, o scheduler.Options, a api.Options, tokens ...string) (all []*client.Client) {
-	a.Log, a.Limits, a.Now, a.DefaultSubscription, a.DefaultResourceGroup = o.Log, o.Limits, o.Now, defaultSubscription, defaultResourceGroup
+func (e *Environment) serveTo(
+	s *scheduler.Service, o scheduler.Options, a api.Options, tokens ...string,
+) (all []*client.Client) {
+	a.Log, a.Limits, a.Now = o.Log, o.Limits, o.Now
+	a.DefaultSubscription, a.DefaultResourceGroup = defaultSubscription, defaultResourceGroup
 	server := httptest.NewServer(api.New(s, a))
 	for _, secret := range tokens {
 		all = append(all, client.New(secret, server.URL))
@@ -183,7 +195,8 @@ func (e *Environment) serveTo(s *scheduler.Service, o scheduler.Options, a api.O
 
 // Systems returns the systems with the given slugs.
 func (e *Environment) Systems(slugs []string) []System {
-	return slices.DeleteFunc(slices.Clone(e.systems), func(s System) bool { return !slices.Contains(slugs, Slug(s.Name())) })
+	return slices.DeleteFunc(slices.Clone(e.systems),
+		func(s System) bool { return !slices.Contains(slugs, Slug(s.Name())) })
 }
 
 // A Reading is what was used up to an instant.

@@ -69,7 +69,8 @@ func (l *bareLoop) Create(ctx context.Context, h Herd) error {
 		if h.Backlog > 0 {
 			in.Next, in.Every = time.Now().UTC().Truncate(time.Second).Add(-h.Backlog), time.Minute
 		}
-		_, err := l.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: in.ID, TaskQueue: workflows.TaskQueue}, typeLoop, in)
+		_, err := l.temporal.ExecuteWorkflow(ctx,
+			client.StartWorkflowOptions{ID: in.ID, TaskQueue: workflows.TaskQueue}, typeLoop, in)
 		return err
 	})
 }

@@ -46,7 +46,8 @@ func (s *schedules) Create(ctx context.Context, h Herd) error {
 	return h.each(ctx, func(ctx context.Context, number int) error {
 		id := h.ID(number)
 		o := client.ScheduleOptions{ID: id, Action: &client.ScheduleWorkflowAction{
-			ID: id, Workflow: typeScheduled, TaskQueue: workflows.TaskQueue, Args: []any{id, h.target(s.receiver, number)},
+			ID: id, Workflow: typeScheduled, TaskQueue: workflows.TaskQueue,
+			Args: []any{id, h.target(s.receiver, number)},
 		}}
 		if h.Backlog > 0 { // a backfill is how a schedule executes what it missed
 			now := time.Now()

@@ -57,7 +57,8 @@ func idle(j *record.JobLog, t time.Time) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(j.ManualRuns, func(r *record.Change) bool { return t.Sub(r.Issued()).Abs() < calmBefore })
+	return !slices.ContainsFunc(j.ManualRuns,
+		func(r *record.Change) bool { return t.Sub(r.Issued()).Abs() < calmBefore })
 }
 
 // checkDowntime checks the occurrences that were due in a downtime. In a catch-up window they run one after
@@ -71,18 +72,28 @@ func (c *checker) checkDowntime(j *record.JobLog, f *record.Fault, s *record.Spa
 		switch {
 		case d.CatchUp && arrival == nil && ended.Add(settling).After(s.To):
 		case d.CatchUp && arrival == nil:
-			c.violation(CatchUp, j.Job, due, "the occurrence due %s, within the catch-up window of an hour, was not sent after the %s; the history says %s", record.Clock(due), f, statusOf(j, due))
-		case d.CatchUp && arrival.Arrived.Before(ended) && (d.Overlap != "allowAll" || arrival.Arrived.Before(began) || beingSent(j, dues[:i], arrival.Arrived)):
-			c.violation(CatchUp, j.Job, due, "the occurrence due %s was sent before the one before it had ended, after the %s", record.Clock(due), f)
+			c.violation(CatchUp, j.Job, due,
+				"the occurrence due %s, within the catch-up window of an hour, was not sent after the %s; the "+
+					"history says %s", record.Clock(due), f, statusOf(j, due))
+		case d.CatchUp && arrival.Arrived.Before(ended) &&
+			(d.Overlap != "allowAll" || arrival.Arrived.Before(began) || beingSent(j, dues[:i], arrival.Arrived)):
+			c.violation(CatchUp, j.Job, due,
+				"the occurrence due %s was sent before the one before it had ended, after the %s", record.Clock(due), f)
 		case d.CatchUp:
 			ended, began = later(ended, endOf(j, due)), later(began, arrival.Arrived)
 		case !latest && arrival != nil:
-			c.violation(CatchUp, j.Job, due, "the occurrence due %s was sent at %s after the %s, although a later one was due as well and there is no catch-up window",
+			c.violation(CatchUp, j.Job, due,
+				"the occurrence due %s was sent at %s after the %s, although a later one was due as well and there "+
+					"is no catch-up window",
 				record.Clock(due), record.Clock(arrival.Arrived), f)
 		case !latest && statusOf(j, due) != "Missed":
-			c.violation(CatchUp, j.Job, due, "the occurrence due %s during the %s must be Missed in the history, which says %s", record.Clock(due), f, statusOf(j, due))
+			c.violation(CatchUp, j.Job, due,
+				"the occurrence due %s during the %s must be Missed in the history, which says %s", record.Clock(due),
+				f, statusOf(j, due))
 		case latest && arrival == nil && !decidedLate(j, due) && due.Add(time.Minute).After(f.End.Add(30*time.Second)):
-			c.violation(CatchUp, j.Job, due, "the occurrence due %s, the latest one during the %s, was not sent; the history says %s", record.Clock(due), f, statusOf(j, due))
+			c.violation(CatchUp, j.Job, due,
+				"the occurrence due %s, the latest one during the %s, was not sent; the history says %s",
+				record.Clock(due), f, statusOf(j, due))
 		}
 	}
 }

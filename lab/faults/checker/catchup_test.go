@@ -9,21 +9,31 @@ import (
 
 func catchUpCases() []testCase {
 	return []testCase{
-		{"the latest occurrence of a downtime runs", func() *scenario { return down(minutely(), []float64{600}, 480, 540) }, nil},
-		{"an older occurrence of a downtime runs", func() *scenario { return down(minutely(), []float64{540, 600}, 480) }, []string{checker.CatchUp}},
-		{"the latest occurrence of a downtime is missed", func() *scenario { return down(minutely(), nil, 480, 540, 600) }, []string{checker.CatchUp}},
+		{"the latest occurrence of a downtime runs",
+			func() *scenario { return down(minutely(), []float64{600}, 480, 540) }, nil},
+		{"an older occurrence of a downtime runs",
+			func() *scenario { return down(minutely(), []float64{540, 600}, 480) }, []string{checker.CatchUp}},
+		{"the latest occurrence of a downtime is missed",
+			func() *scenario { return down(minutely(), nil, 480, 540, 600) }, []string{checker.CatchUp}},
 		{"the latest occurrence of a downtime is decided after the next one was due", func() *scenario {
 			s := down(minutely(), nil, 480, 540)
 			s.entry(600, 661, "Missed", 0, 0)
 			return s
 		}, nil},
-		{"all occurrences in the catch-up window run", func() *scenario { return down(caughtUp(), []float64{480, 540, 600}) }, nil},
-		{"an occurrence in the catch-up window is missed", func() *scenario { return down(caughtUp(), []float64{540, 600}, 480) }, []string{checker.CatchUp}},
-		{"the job is deleted before the last occurrence in the catch-up window runs", func() *scenario { return deletedAt(700, 680, 690) }, nil},
-		{"the job is deleted long after the last occurrence in the catch-up window should have run", func() *scenario { return deletedAt(718, 622, 623) }, []string{checker.CatchUp}},
-		{"the occurrences in the catch-up window run in a wrong order", func() *scenario { return down(caughtUp(), []float64{540, 480, 600}) }, []string{checker.CatchUp}},
-		{"with allowAll the next occurrence does not wait for a retry of the one before", func() *scenario { return retriedAt(640, 630, 0.01) }, nil},
-		{"with allowAll the next occurrence does not wait for an attempt of the one before", func() *scenario { return retriedAt(640, 641, 5) }, []string{checker.CatchUp}},
+		{"all occurrences in the catch-up window run",
+			func() *scenario { return down(caughtUp(), []float64{480, 540, 600}) }, nil},
+		{"an occurrence in the catch-up window is missed",
+			func() *scenario { return down(caughtUp(), []float64{540, 600}, 480) }, []string{checker.CatchUp}},
+		{"the job is deleted before the last occurrence in the catch-up window runs",
+			func() *scenario { return deletedAt(700, 680, 690) }, nil},
+		{"the job is deleted long after the last occurrence in the catch-up window should have run",
+			func() *scenario { return deletedAt(718, 622, 623) }, []string{checker.CatchUp}},
+		{"the occurrences in the catch-up window run in a wrong order",
+			func() *scenario { return down(caughtUp(), []float64{540, 480, 600}) }, []string{checker.CatchUp}},
+		{"with allowAll the next occurrence does not wait for a retry of the one before",
+			func() *scenario { return retriedAt(640, 630, 0.01) }, nil},
+		{"with allowAll the next occurrence does not wait for an attempt of the one before",
+			func() *scenario { return retriedAt(640, 641, 5) }, []string{checker.CatchUp}},
 		{"but with another policy for its retries as well", func() *scenario {
 			s := retriedAt(640, 630, 0.01)
 			s.Changes[0].Definition.Overlap = "bufferOne"
@@ -32,8 +42,9 @@ func catchUpCases() []testCase {
 	}
 }
 
-// retriedAt is a job with allowAll that cannot run from 450 s to 620 s. The first of two occurrences that were due meanwhile fails at 622 s and is
-// sent again at a time, for some seconds; the first request of the second one arrives at next.
+// retriedAt is a job with allowAll that cannot run from 450 s to 620 s. The first of two occurrences that were due
+// meanwhile fails at 622 s and is sent again at a time, for some seconds; the first request of the second one arrives
+// at next.
 func retriedAt(again, next, seconds float64) *scenario {
 	d := caughtUp()
 	d.Overlap, d.Retries, d.RetryInterval, d.Start = "allowAll", 1, 15*time.Second, at(0)

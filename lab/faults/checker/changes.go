@@ -21,11 +21,14 @@ func (c *checker) checkChanges(j *record.JobLog) {
 			}
 			late := r.Arrived.Sub(answered)
 			if late <= c.log.Run.Tolerance {
-				c.excused(lawOf(change.Kind), j.Job, r.Arrived, nil, "%s of %s arrived %s after the answer to %s", r.Action, r.ID, late.Round(time.Millisecond), change.Kind)
+				c.excused(lawOf(change.Kind), j.Job, r.Arrived, nil, "%s of %s arrived %s after the answer to %s",
+					r.Action, r.ID, late.Round(time.Millisecond), change.Kind)
 				continue
 			}
-			c.violation(lawOf(change.Kind), j.Job, r.Arrived, "%s of %s due %s (version %d) arrived %s after the answer to %s at %s",
-				r.Action, r.ID, record.Clock(r.Due), r.Version, late.Round(time.Millisecond), change.Kind, record.Clock(answered))
+			c.violation(lawOf(change.Kind), j.Job, r.Arrived,
+				"%s of %s due %s (version %d) arrived %s after the answer to %s at %s",
+				r.Action, r.ID, record.Clock(r.Due), r.Version, late.Round(time.Millisecond), change.Kind,
+				record.Clock(answered))
 			break
 		}
 	}
@@ -92,7 +95,8 @@ func dueSince(j *record.JobLog, i int, r *record.Request) bool {
 
 // enabledAfter returns when a job that the change with index i disabled may have been enabled again.
 func enabledAfter(j *record.JobLog, i int) (time.Time, bool) {
-	opposite := map[string]string{record.Disable: record.Enable, record.DisableCollection: record.EnableCollection}[j.Changes[i].Kind]
+	opposite := map[string]string{record.Disable: record.Enable,
+		record.DisableCollection: record.EnableCollection}[j.Changes[i].Kind]
 	for _, change := range j.Changes[i+1:] {
 		if change.Kind == opposite {
 			return change.Issued(), true
@@ -113,7 +117,8 @@ func (c *checker) checkAnswers() {
 				c.excused(Unanswered, change.Job, t.Issued, f, "%s was answered %d", change.Kind, t.Status)
 				continue
 			}
-			c.violation(Unanswered, change.Job, t.Issued, "%s was answered %d after %s although the API and Temporal were up: %s",
+			c.violation(Unanswered, change.Job, t.Issued,
+				"%s was answered %d after %s although the API and Temporal were up: %s",
 				change.Kind, t.Status, t.Answered.Sub(t.Issued).Round(time.Millisecond), t.Error)
 		}
 	}

@@ -8,7 +8,8 @@ import (
 func changeCases() []testCase {
 	return []testCase{
 		{"a request right after the answer to disable", func() *scenario { return disabled(60.5) }, nil},
-		{"a request long after the answer to disable", func() *scenario { return disabled(61) }, []string{checker.Disabled}},
+		{"a request long after the answer to disable", func() *scenario { return disabled(61) },
+			[]string{checker.Disabled}},
 		{"a request of a collection that is disabled", func() *scenario {
 			s := newScenario(minutely()).ran(0, 60, 120)
 			s.change(record.DisableCollection, 59, 60.4, 200).Collection = "c"
@@ -48,7 +49,8 @@ func changeCases() []testCase {
 
 func answerCases() []testCase {
 	return []testCase{
-		{"a change without an answer", func() *scenario { return unanswered(record.Worker) }, []string{checker.Unanswered}},
+		{"a change without an answer", func() *scenario { return unanswered(record.Worker) },
+			[]string{checker.Unanswered}},
 		{"a change without an answer in an outage", func() *scenario { return unanswered(record.Server) }, nil},
 		{"a change without an answer may be applied or not", func() *scenario {
 			s := newScenario(minutely()).ran(0, 60).fault("kill", 99, 110, record.Server)

@@ -34,7 +34,8 @@ const (
 )
 
 // Laws are all laws, in the order of the report.
-var Laws = []string{NoLoss, OneID, Duplicates, Early, Retries, Counts, Disabled, Updated, Deleted, Reads, Replays, Late, CatchUp, CutOff, Unanswered}
+var Laws = []string{NoLoss, OneID, Duplicates, Early, Retries, Counts, Disabled, Updated, Deleted, Reads, Replays,
+	Late, CatchUp, CutOff, Unanswered}
 
 // A Violation is a violation of a law, or something that looks like one and is excused.
 type Violation struct {
@@ -83,7 +84,8 @@ func Check(l *record.Log) *Verdict {
 	c.checkLists()
 	c.checkAnswers()
 	for _, r := range l.Replays {
-		c.violation(Replays, record.Job{Name: r.WorkflowID}, time.Time{}, "run %s does not replay: %s", r.RunID, r.Error)
+		c.violation(Replays, record.Job{Name: r.WorkflowID}, time.Time{}, "run %s does not replay: %s", r.RunID,
+			r.Error)
 	}
 	order := func(a, b Violation) int {
 		return cmp.Or(cmp.Compare(slices.Index(Laws, a.Law), slices.Index(Laws, b.Law)), a.At.Compare(b.At))
@@ -112,16 +114,16 @@ func (c *checker) excused(law string, j record.Job, at time.Time, f *record.Faul
 const formOne = "one"
 
 const (
-	// recording and recordingEach are the maximum time between the answer to an attempt and the record of its outcome in the
-	// server, and what each job of a herd adds. A fault in that time may lose the outcome.
+	// recording and recordingEach are the maximum time between the answer to an attempt and the record of its outcome
+	// in the server, and what each job of a herd adds. A fault in that time may lose the outcome.
 	recording     = 10 * time.Second
 	recordingEach = 25 * time.Millisecond
 
 	// journalTime is the maximum time between the answer to an attempt and its line in the journal, if there is one.
 	journalTime = time.Second
 
-	// fenceAhead is the maximum time before its due time at which an attempt is recorded as sent, and fenceEach what each
-	// job of a herd adds, up to fenceMost. If its worker is lost then, no request arrives.
+	// fenceAhead is the maximum time before its due time at which an attempt is recorded as sent, and fenceEach what
+	// each job of a herd adds, up to fenceMost. If its worker is lost then, no request arrives.
 	fenceAhead = 7 * time.Second
 	fenceEach  = 8 * time.Millisecond
 	fenceMost  = 31 * time.Second
@@ -149,8 +151,9 @@ func (c *checker) fenceAhead() time.Duration {
 	return min(fenceAhead+time.Duration(c.log.Run.Herd)*fenceEach, fenceMost)
 }
 
-// lostOutcome returns a fault that explains why the outcome of a request that was answered is not known to the attempt that follows,
-// nil if there is none. A single process keeps outcomes in a journal, and finds them there after it was killed.
+// lostOutcome returns a fault that explains why the outcome of a request that was answered is not known to the attempt
+// that follows, nil if there is none. A single process keeps outcomes in a journal, and finds them there after it was
+// killed.
 func (c *checker) lostOutcome(r *record.Request) *record.Fault {
 	begin, until := r.Arrived.Add(-clockSlack), r.End().Add(c.recording())
 	if c.log.Run.Form != formOne {

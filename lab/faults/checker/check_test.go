@@ -41,13 +41,15 @@ func newScenario(d record.Definition) *scenario {
 	s := &scenario{}
 	s.Run = record.Run{Quiet: at(310), Frozen: at(400), Tolerance: 250 * time.Millisecond}
 	s.change(record.Create, -30, -29, 201).Definition = &d
-	s.Reads = []record.Read{{Job: job, Issued: at(401), Status: 200, State: "enabled", Version: 1, Final: true, HasStatus: true, ListedState: "enabled", ListedCount: -1}}
+	s.Reads = []record.Read{{Job: job, Issued: at(401), Status: 200, State: "enabled", Version: 1, Final: true,
+		HasStatus: true, ListedState: "enabled", ListedCount: -1}}
 	return s
 }
 
 // change adds a change, which is applied when it is answered with success.
 func (s *scenario) change(kind string, issued, answered float64, status int) *record.Change {
-	c := record.Change{Job: job, Kind: kind, Tries: []record.Try{{Issued: at(issued), Answered: at(answered), Status: status}}}
+	c := record.Change{Job: job, Kind: kind,
+		Tries: []record.Try{{Issued: at(issued), Answered: at(answered), Status: status}}}
 	if strings.HasSuffix(kind, "collection") {
 		c.Name, c.Incarnation = "", 0
 	}
@@ -60,7 +62,8 @@ func id(due float64) string { return fmt.Sprintf("id-%g", due) }
 // received adds a request that arrives and is answered 10 ms later.
 func (s *scenario) received(due, arrived float64, status int) *record.Request {
 	s.Requests = append(s.Requests, record.Request{
-		Job: job, Version: 1, Action: record.MainAction, ID: id(due), Due: at(due), Arrived: at(arrived), Answered: at(arrived + 0.01), Status: status,
+		Job: job, Version: 1, Action: record.MainAction, ID: id(due), Due: at(due), Arrived: at(arrived),
+		Answered: at(arrived + 0.01), Status: status,
 	})
 	return &s.Requests[len(s.Requests)-1]
 }
@@ -68,7 +71,8 @@ func (s *scenario) received(due, arrived float64, status int) *record.Request {
 // entry adds an entry to the history.
 func (s *scenario) entry(due, start float64, status string, retry, repeat int) *record.Entry {
 	r := &s.Reads[len(s.Reads)-1]
-	r.Entries = append(r.Entries, record.Entry{Start: at(start), End: at(start + 0.02), Due: at(due), Status: status, Retry: retry, Repeat: repeat, Action: record.MainAction})
+	r.Entries = append(r.Entries, record.Entry{Start: at(start), End: at(start + 0.02), Due: at(due), Status: status,
+		Retry: retry, Repeat: repeat, Action: record.MainAction})
 	return &r.Entries[len(r.Entries)-1]
 }
 
@@ -87,7 +91,8 @@ func (s *scenario) counted() { s.Reads[0].ExecutionCount++ }
 
 // fault adds a fault of worker1.
 func (s *scenario) fault(kind string, from, to float64, stops ...string) *scenario {
-	s.Faults = append(s.Faults, record.Fault{Kind: kind, Target: "worker1", Aim: "random", Stops: stops, Start: at(from), Restart: at(to - 1), End: at(to)})
+	s.Faults = append(s.Faults, record.Fault{Kind: kind, Target: "worker1", Aim: "random", Stops: stops,
+		Start: at(from), Restart: at(to - 1), End: at(to)})
 	return s
 }
 
@@ -114,7 +119,8 @@ type testCase struct {
 func allCases() []testCase {
 	return slices.Concat(
 		lossCases(), neverArrivedCases(), manualRunCases(), createCases(), idCases(), repeatCases(), retryCases(),
-		errorActionCases(), countCases(), changeCases(), listCases(), lateCases(), catchUpCases(), cutCases(), answerCases(),
+		errorActionCases(), countCases(), changeCases(), listCases(), lateCases(), catchUpCases(), cutCases(),
+		answerCases(),
 	)
 }
 

@@ -50,7 +50,8 @@ func executionsOf(r *record.Read) []*execution {
 			slices.SortStableFunc(entries, func(a, b *record.Entry) int { return a.Retry - b.Retry })
 		}
 	}
-	return slices.SortedFunc(maps.Values(found), func(a, b *execution) int { return cmp.Or(a.due.Compare(b.due), a.repeat-b.repeat) })
+	return slices.SortedFunc(maps.Values(found),
+		func(a, b *execution) int { return cmp.Or(a.due.Compare(b.due), a.repeat-b.repeat) })
 }
 
 // checkAttemptCounts checks the number of attempts of each execution in the history.
@@ -67,11 +68,13 @@ func (c *checker) checkAttemptCounts(j *record.JobLog, executions []*execution) 
 			}
 			for n, times := range numbers {
 				if times > 1 {
-					c.violation(Counts, j.Job, x.due, "the history has attempt %d of %s due %s %d times", n+1, action, record.Clock(x.due), times)
+					c.violation(Counts, j.Job, x.due, "the history has attempt %d of %s due %s %d times", n+1, action,
+						record.Clock(x.due), times)
 				}
 			}
 			if len(entries) > most {
-				c.violation(Counts, j.Job, x.due, "the history has %d attempts of %s due %s, at most %d are allowed: %s",
+				c.violation(Counts, j.Job, x.due,
+					"the history has %d attempts of %s due %s, at most %d are allowed: %s",
 					len(entries), action, record.Clock(x.due), most, entries[len(entries)-1].Message)
 			}
 		}
@@ -84,7 +87,8 @@ func (c *checker) checkOutcomes(j *record.JobLog, executions []*execution) {
 		for _, action := range []string{record.MainAction, record.ErrorAction} {
 			received, certain := j.ActionDue(x.due, action)
 			entries := x.entries[action]
-			if !certain || len(entries) == 0 || !j.Read.Final && received != nil && received.Last().End().Add(settling).After(j.Read.Issued) {
+			if !certain || len(entries) == 0 || !j.Read.Final && received != nil &&
+				received.Last().End().Add(settling).After(j.Read.Issued) {
 				continue // more may have been recorded after the read
 			}
 			c.checkOutcome(j, x.due, action, received, entries)
@@ -95,18 +99,22 @@ func (c *checker) checkOutcomes(j *record.JobLog, executions []*execution) {
 			continue // it may have been recorded after the read
 		}
 		if len(j.Entries[a.Due.Unix()]) == 0 && !j.Read.Issued.Before(a.Last().Arrived) {
-			c.violation(Counts, j.Job, a.First().Arrived, "%s of %s due %s arrived at %s and is not in the history", a.Action, a.ID, record.Clock(a.Due), record.Clock(a.First().Arrived))
+			c.violation(Counts, j.Job, a.First().Arrived, "%s of %s due %s arrived at %s and is not in the history",
+				a.Action, a.ID, record.Clock(a.Due), record.Clock(a.First().Arrived))
 		}
 	}
 }
 
 // checkOutcome checks the entries of an action against its requests; received is nil if there are none.
-func (c *checker) checkOutcome(j *record.JobLog, due time.Time, action string, received *record.ActionLog, entries []*record.Entry) {
+func (c *checker) checkOutcome(
+	j *record.JobLog, due time.Time, action string, received *record.ActionLog, entries []*record.Entry,
+) {
 	last := entries[len(entries)-1]
 	at := record.Clock(due)
 	if received == nil {
 		if last.Status == "Completed" {
-			c.violation(Counts, j.Job, due, "the history says that %s due %s was completed, and it never arrived", action, at)
+			c.violation(Counts, j.Job, due, "the history says that %s due %s was completed, and it never arrived",
+				action, at)
 		}
 		return
 	}
@@ -114,17 +122,23 @@ func (c *checker) checkOutcome(j *record.JobLog, due time.Time, action string, r
 	request := received.Last()
 	switch {
 	case last.Status == "Completed" && !succeeded:
-		c.violation(Counts, j.Job, due, "the history says that %s due %s was completed, and the receiver never answered 2xx", action, at)
+		c.violation(Counts, j.Job, due, "the history says that %s due %s was completed, and the receiver never "+
+			"answered 2xx", action, at)
 	case last.Status != "Completed" && request.Success():
 		if f := c.lostOutcome(request); f != nil {
-			c.excused(Counts, j.Job, due, f, "the history says that %s due %s %s, and the receiver answered %d", action, at, last.Status, request.Status)
+			c.excused(Counts, j.Job, due, f, "the history says that %s due %s %s, and the receiver answered %d",
+				action, at, last.Status, request.Status)
 			return
 		}
-		c.violation(Counts, j.Job, due, "the history says that %s due %s %s (%s), and the receiver answered %d; no fault explains it", action, at, last.Status, last.Message, request.Status)
+		c.violation(Counts, j.Job, due, "the history says that %s due %s %s (%s), and the receiver answered %d; no "+
+			"fault explains it", action, at, last.Status, last.Message, request.Status)
 	case len(received.Requests) > len(entries):
-		c.violation(Counts, j.Job, due, "%s due %s arrived %d times, and the history has %d attempts", action, at, len(received.Requests), len(entries))
-	case len(entries) > len(received.Requests) && c.log.LastFault(due.Add(-settling), last.End.Add(settling)) == nil && last.Status != "Cancelled":
-		c.violation(Counts, j.Job, due, "the history has %d attempts of %s due %s, %d arrived and no fault explains the others", len(entries), action, at, len(received.Requests))
+		c.violation(Counts, j.Job, due, "%s due %s arrived %d times, and the history has %d attempts", action, at,
+			len(received.Requests), len(entries))
+	case len(entries) > len(received.Requests) &&
+		c.log.LastFault(due.Add(-settling), last.End.Add(settling)) == nil && last.Status != "Cancelled":
+		c.violation(Counts, j.Job, due, "the history has %d attempts of %s due %s, %d arrived and no fault "+
+			"explains the others", len(entries), action, at, len(received.Requests))
 	}
 }
 
@@ -141,7 +155,8 @@ func (c *checker) checkCount(j *record.JobLog) {
 		}
 	}
 	if started > created.Definition.Count {
-		c.violation(Counts, j.Job, j.Read.Issued, "%d occurrences were started, recurrence.count is %d", started, created.Definition.Count)
+		c.violation(Counts, j.Job, j.Read.Issued, "%d occurrences were started, recurrence.count is %d", started,
+			created.Definition.Count)
 	}
 }
 
@@ -168,10 +183,12 @@ func (c *checker) checkCounters(j *record.JobLog, executions []*execution) {
 	}
 	r := j.Read
 	if n := r.ExecutionCount; n < least || n > most {
-		c.violation(Counts, j.Job, r.Issued, "executionCount is %d, the history has %s executions", n, between(least, most))
+		c.violation(Counts, j.Job, r.Issued, "executionCount is %d, the history has %s executions", n,
+			between(least, most))
 	}
 	if n := r.FailureCount; n < failedLeast || n > failedMost {
-		c.violation(Counts, j.Job, r.Issued, "failureCount is %d, the history has %s failed executions", n, between(failedLeast, failedMost))
+		c.violation(Counts, j.Job, r.Issued, "failureCount is %d, the history has %s failed executions", n,
+			between(failedLeast, failedMost))
 	}
 	if r.FaultedCount > r.FailureCount {
 		c.violation(Counts, j.Job, r.Issued, "faultedCount is %d, failureCount %d", r.FaultedCount, r.FailureCount)

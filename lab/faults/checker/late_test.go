@@ -17,7 +17,8 @@ func lateCases() []testCase {
 	}
 	retried := func(faultAt, again float64) func() *scenario {
 		return func() *scenario {
-			s := newScenario(retrying(1)).ran(0, 60, 180, 240, 300).fault(record.FaultPause, faultAt, 170, record.Worker)
+			s := newScenario(retrying(1)).ran(0, 60, 180, 240, 300).fault(record.FaultPause, faultAt, 170,
+				record.Worker)
 			s.received(120, 120.01, 500)
 			s.received(120, again, 200)
 			s.counted()
@@ -28,9 +29,12 @@ func lateCases() []testCase {
 	}
 	return []testCase{
 		{"another worker sends what a paused one held", late(record.FaultPause, 100, 170, 121.4, record.Worker), nil},
-		{"nobody sends what a paused one held until it continues", late(record.FaultPause, 100, 170, 169, record.Worker), []string{checker.Late}},
-		{"nobody sends what a killed one held for a while", late(record.FaultKill, 100, 110, 126, record.Worker), []string{checker.Late}},
-		{"a worker was paused after it recorded that the request may be sent", late(record.FaultPause, 119.9, 170, 169, record.Worker), nil},
+		{"nobody sends what a paused one held until it continues",
+			late(record.FaultPause, 100, 170, 169, record.Worker), []string{checker.Late}},
+		{"nobody sends what a killed one held for a while", late(record.FaultKill, 100, 110, 126, record.Worker),
+			[]string{checker.Late}},
+		{"a worker was paused after it recorded that the request may be sent",
+			late(record.FaultPause, 119.9, 170, 169, record.Worker), nil},
 		{"all workers were paused", late(record.FaultPause, 100, 130, 131, record.Worker, record.AllWorkers), nil},
 		{"the job was changed meanwhile", func() *scenario {
 			s := late(record.FaultPause, 100, 170, 169, record.Worker)()

@@ -15,13 +15,15 @@ func (c *checker) checkOccurrences(j *record.JobLog) {
 			continue
 		}
 		for _, due := range s.Definition.Due(s.From, s.To) {
-			if before, _ := slices.BinarySearchFunc(started, due, time.Time.Compare); s.Definition.Count > 0 && before >= s.Definition.Count {
+			if before, _ := slices.BinarySearchFunc(started, due, time.Time.Compare); s.Definition.Count > 0 &&
+				before >= s.Definition.Count {
 				break
 			}
 			if j.Arrival(due) != nil || len(j.Entries[due.Unix()]) > 0 || c.unreadable(j, due) {
 				continue
 			}
-			c.violation(NoLoss, j.Job, due, "the occurrence due %s was never sent, and the history does not mention it (version %d)", record.Clock(due), s.Definition.Version)
+			c.violation(NoLoss, j.Job, due, "the occurrence due %s was never sent, and the history does not "+
+				"mention it (version %d)", record.Clock(due), s.Definition.Version)
 		}
 	}
 }
@@ -61,7 +63,8 @@ func startedOccurrences(j *record.JobLog) []time.Time {
 		}
 	}
 	for unix, entries := range j.Entries {
-		if slices.ContainsFunc(entries, func(e *record.Entry) bool { return e.Repeat > 0 && (e.Status == "Completed" || e.Status == "Failed") }) {
+		if slices.ContainsFunc(entries,
+			func(e *record.Entry) bool { return e.Repeat > 0 && (e.Status == "Completed" || e.Status == "Failed") }) {
 			add(time.Unix(unix, 0).UTC())
 		}
 	}
@@ -78,30 +81,37 @@ func (c *checker) checkDropped(j *record.JobLog) {
 				continue
 			}
 			if j.Arrival(due) != nil && len(j.ManualRunsDue(due)) == 0 && e.Repeat == 0 {
-				c.violation(NoLoss, j.Job, due, "the occurrence due %s was sent, and the history says that it was not: %s", record.Clock(due), e.Message)
+				c.violation(NoLoss, j.Job, due,
+					"the occurrence due %s was sent, and the history says that it was not: %s", record.Clock(due),
+					e.Message)
 				continue
 			}
 			policy := overlapPolicy(j, due)
 			if policy != "" && e.Status == "Skipped" && policy != "skip" {
-				c.violation(NoLoss, j.Job, due, "the occurrence due %s is Skipped, the overlap policy is %s", record.Clock(due), policy)
+				c.violation(NoLoss, j.Job, due, "the occurrence due %s is Skipped, the overlap policy is %s",
+					record.Clock(due), policy)
 				continue
 			}
 			overlapped := j.Overlapped(due, due) && policy != "allowAll"
 			decided := later(e.Start, due)
-			if overlapped || c.log.LastFault(due.Add(-settling), decided) != nil || j.Changing(due.Add(-5*time.Second), decided.Add(5*time.Second)) {
+			if overlapped || c.log.LastFault(due.Add(-settling), decided) != nil ||
+				j.Changing(due.Add(-5*time.Second), decided.Add(5*time.Second)) {
 				continue
 			}
 			if c.overloaded(due) && e.Status == "Missed" {
-				c.excused(NoLoss, j.Job, due, nil, "the occurrence due %s was left out while others were sent very late: %s", record.Clock(due), e.Message)
+				c.excused(NoLoss, j.Job, due, nil,
+					"the occurrence due %s was left out while others were sent very late: %s", record.Clock(due),
+					e.Message)
 				continue
 			}
-			c.violation(NoLoss, j.Job, due, "the occurrence due %s was dropped without need: %s, %s", record.Clock(due), e.Status, e.Message)
+			c.violation(NoLoss, j.Job, due, "the occurrence due %s was dropped without need: %s, %s",
+				record.Clock(due), e.Status, e.Message)
 		}
 	}
 }
 
-// overloaded reports whether one in a hundred of the occurrences due in the two minutes before a time, of all jobs, arrived later than
-// lateness: more was due than could be sent.
+// overloaded reports whether one in a hundred of the occurrences due in the two minutes before a time, of all jobs,
+// arrived later than lateness: more was due than could be sent.
 func (c *checker) overloaded(at time.Time) bool {
 	all, late := 0, 0
 	for _, j := range c.jobs {
@@ -141,7 +151,9 @@ func (c *checker) checkNeverArrived(j *record.JobLog) {
 				if e.Action != action || e.Repeat == 0 || e.Status != "Failed" || c.stoppedSender(e) {
 					continue
 				}
-				c.violation(NoLoss, j.Job, due, "%s due %s never arrived, and the history counts it as an attempt (%d) although no fault stopped its sender then: %s",
+				c.violation(NoLoss, j.Job, due,
+					"%s due %s never arrived, and the history counts it as an attempt (%d) although no fault "+
+						"stopped its sender then: %s",
 					action, record.Clock(due), e.Retry+1, e.Message)
 			}
 		}
@@ -173,7 +185,8 @@ func (c *checker) checkManualRuns(j *record.JobLog) {
 	var runs []window
 	for _, r := range j.ManualRuns {
 		outcome, at := r.Outcome()
-		if outcome != record.Applied || j.Changing(r.Issued(), at.Add(settling)) || at.Add(settling).After(c.log.Run.Frozen) {
+		if outcome != record.Applied || j.Changing(r.Issued(), at.Add(settling)) ||
+			at.Add(settling).After(c.log.Run.Frozen) {
 			continue
 		}
 		runs = append(runs, window{r.Issued().Unix(), at.Unix() + 1, at})
@@ -190,7 +203,9 @@ func (c *checker) checkManualRuns(j *record.JobLog) {
 			second++
 		}
 		if second > r.to {
-			c.violation(NoLoss, j.Job, r.at, "the manual run that was answered at %s was never sent, and the history does not mention it", record.Clock(r.at))
+			c.violation(NoLoss, j.Job, r.at,
+				"the manual run that was answered at %s was never sent, and the history does not mention it",
+				record.Clock(r.at))
 			continue
 		}
 		left[second]--

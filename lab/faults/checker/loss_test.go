@@ -7,8 +7,10 @@ import (
 
 func lossCases() []testCase {
 	return []testCase{
-		{"every occurrence runs on time", func() *scenario { return newScenario(minutely()).ran(0, 60, 120, 180, 240, 300) }, nil},
-		{"an occurrence is lost", func() *scenario { return newScenario(minutely()).ran(0, 60, 180, 240, 300) }, []string{checker.NoLoss}},
+		{"every occurrence runs on time",
+			func() *scenario { return newScenario(minutely()).ran(0, 60, 120, 180, 240, 300) }, nil},
+		{"an occurrence is lost", func() *scenario { return newScenario(minutely()).ran(0, 60, 180, 240, 300) },
+			[]string{checker.NoLoss}},
 		{"an occurrence is missed while the one before runs", func() *scenario {
 			s := newScenario(minutely()).ran(0, 60, 240, 300)
 			s.received(180, 185, 200)

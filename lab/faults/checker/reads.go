@@ -10,7 +10,8 @@ import (
 // checkRead checks the answer to GET of a job at the end of the run.
 func (c *checker) checkRead(j *record.JobLog) {
 	r := j.Read
-	if r == nil || !r.Final || j.Created() == nil || j.Deleted() != nil { // if it was deleted, the next incarnation may have answered
+	// if it was deleted, the next incarnation may have answered
+	if r == nil || !r.Final || j.Created() == nil || j.Deleted() != nil {
 		return
 	}
 	uncertain := func(change *record.Change) bool {
@@ -37,7 +38,8 @@ func (c *checker) checkRead(j *record.JobLog) {
 		}
 	}
 	if r.Version != definition.Version {
-		c.violation(Updated, j.Job, r.Issued, "GET shows version %d, %d was answered last", r.Version, definition.Version)
+		c.violation(Updated, j.Job, r.Issued, "GET shows version %d, %d was answered last", r.Version,
+			definition.Version)
 	}
 	allowed := []string{"disabled"}
 	if enabled {
@@ -86,7 +88,8 @@ func (c *checker) checkLists() {
 		l := &c.log.Lists[i]
 		listed := map[string]bool{}
 		for _, n := range l.Names {
-			if j := (record.Job{Collection: l.Collection, Name: n}); listed[n] && !createdBetween(byName[j], l.Issued, l.Answered) {
+			if j := (record.Job{Collection: l.Collection, Name: n}); listed[n] &&
+				!createdBetween(byName[j], l.Issued, l.Answered) {
 				c.violation(Reads, j, l.Issued, "the list has the job twice")
 			}
 			listed[n] = true
@@ -98,9 +101,11 @@ func (c *checker) checkLists() {
 			certain, possible := c.existed(incarnations, l.Issued, l.Answered)
 			switch {
 			case certain && !listed[n.Name]:
-				c.violation(Reads, incarnations[0].Job, l.Issued, "the list of %s lacks the job", record.Clock(l.Issued))
+				c.violation(Reads, incarnations[0].Job, l.Issued, "the list of %s lacks the job",
+					record.Clock(l.Issued))
 			case !possible && listed[n.Name]:
-				c.violation(Reads, incarnations[0].Job, l.Issued, "the list of %s has the job, which does not exist", record.Clock(l.Issued))
+				c.violation(Reads, incarnations[0].Job, l.Issued, "the list of %s has the job, which does not exist",
+					record.Clock(l.Issued))
 			}
 		}
 	}

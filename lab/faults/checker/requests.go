@@ -17,7 +17,8 @@ func (c *checker) checkIDs(j *record.JobLog) {
 			ids[unix] = append(ids[unix], r.ID)
 		}
 		if other, ok := dues[r.ID]; ok && other != unix {
-			c.violation(OneID, j.Job, r.Arrived, "the execution %s is due %s and %s", r.ID, record.Clock(time.Unix(other, 0)), record.Clock(r.Due))
+			c.violation(OneID, j.Job, r.Arrived, "the execution %s is due %s and %s", r.ID,
+				record.Clock(time.Unix(other, 0)), record.Clock(r.Due))
 		}
 		dues[r.ID] = unix
 	}
@@ -28,7 +29,8 @@ func (c *checker) checkIDs(j *record.JobLog) {
 			most++
 		}
 		if len(found) > most {
-			c.violation(OneID, j.Job, due, "%d executions are due %s, at most %d may be: %v", len(found), record.Clock(due), most, found)
+			c.violation(OneID, j.Job, due, "%d executions are due %s, at most %d may be: %v", len(found),
+				record.Clock(due), most, found)
 		}
 	}
 }
@@ -50,7 +52,8 @@ func (c *checker) checkSharedIDs() {
 func (c *checker) checkEarly(j *record.JobLog) {
 	for _, r := range j.Requests {
 		if r.Arrived.Before(r.Due) {
-			c.violation(Early, j.Job, r.Arrived, "%s of %s due %s arrived %s early", r.Action, r.ID, record.Clock(r.Due), r.Due.Sub(r.Arrived))
+			c.violation(Early, j.Job, r.Arrived, "%s of %s due %s arrived %s early", r.Action, r.ID,
+				record.Clock(r.Due), r.Due.Sub(r.Arrived))
 		}
 	}
 }
@@ -66,7 +69,8 @@ func (c *checker) checkCut(j *record.JobLog) {
 			c.excused(CutOff, j.Job, r.Arrived, f, "%s of %s was cut off after %s", r.Action, r.ID, after)
 			continue
 		}
-		c.violation(CutOff, j.Job, r.Arrived, "%s of %s due %s, which arrived %s, was cut off after %s although no process stopped",
+		c.violation(CutOff, j.Job, r.Arrived,
+			"%s of %s due %s, which arrived %s, was cut off after %s although no process stopped",
 			r.Action, r.ID, record.Clock(r.Due), record.Clock(r.Arrived), after)
 	}
 }
@@ -76,7 +80,8 @@ func (c *checker) checkAttempts(j *record.JobLog) {
 	for _, a := range j.Actions {
 		d, ok := j.DefinitionOf(a.First().Version, a.First().Arrived)
 		if !ok {
-			c.violation(Updated, j.Job, a.First().Arrived, "%s of %s was sent by version %d, which was never asked for", a.Action, a.ID, a.First().Version)
+			c.violation(Updated, j.Job, a.First().Arrived,
+				"%s of %s was sent by version %d, which was never asked for", a.Action, a.ID, a.First().Version)
 			continue
 		}
 		if n := len(a.Requests); n > 1+d.Retries {
@@ -84,7 +89,8 @@ func (c *checker) checkAttempts(j *record.JobLog) {
 			if d.Retries == 0 {
 				law = Duplicates
 			}
-			c.violation(law, j.Job, a.Last().Arrived, "%s of %s due %s was sent %d times, at most %d are allowed", a.Action, a.ID, record.Clock(a.Due), n, 1+d.Retries)
+			c.violation(law, j.Job, a.Last().Arrived, "%s of %s due %s was sent %d times, at most %d are allowed",
+				a.Action, a.ID, record.Clock(a.Due), n, 1+d.Retries)
 			continue
 		}
 		for i, again := range a.Requests[1:] {
@@ -94,7 +100,9 @@ func (c *checker) checkAttempts(j *record.JobLog) {
 }
 
 // checkRepeat checks that a request may follow the one before it.
-func (c *checker) checkRepeat(j *record.JobLog, a *record.ActionLog, before, again *record.Request, d record.Definition) {
+func (c *checker) checkRepeat(
+	j *record.JobLog, a *record.ActionLog, before, again *record.Request, d record.Definition,
+) {
 	since := before.End()
 	failed := !before.Success() && !before.Answered.IsZero() || before.End().Sub(before.Arrived) > attemptTime
 	if !failed {
@@ -103,15 +111,19 @@ func (c *checker) checkRepeat(j *record.JobLog, a *record.ActionLog, before, aga
 			f = c.log.LastFault(before.Arrived.Add(-clockSlack), again.Arrived)
 		}
 		if f == nil {
-			c.violation(Duplicates, j.Job, again.Arrived, "%s of %s due %s was sent again %s after it was answered %d, and no fault explains it",
-				a.Action, a.ID, record.Clock(a.Due), again.Arrived.Sub(before.End()).Round(time.Millisecond), before.Status)
+			c.violation(Duplicates, j.Job, again.Arrived,
+				"%s of %s due %s was sent again %s after it was answered %d, and no fault explains it",
+				a.Action, a.ID, record.Clock(a.Due), again.Arrived.Sub(before.End()).Round(time.Millisecond),
+				before.Status)
 			return
 		}
-		c.excused(Duplicates, j.Job, again.Arrived, f, "%s of %s was sent again %s later", a.Action, a.ID, again.Arrived.Sub(before.Arrived).Round(time.Millisecond))
+		c.excused(Duplicates, j.Job, again.Arrived, f, "%s of %s was sent again %s later", a.Action, a.ID,
+			again.Arrived.Sub(before.Arrived).Round(time.Millisecond))
 		since = before.Arrived // it is not known when the lost attempt ended
 	}
 	if gap := again.Arrived.Sub(since); gap < d.RetryInterval-clockSlack {
-		c.violation(Retries, j.Job, again.Arrived, "%s of %s due %s was repeated %s after the attempt before, the retry interval is %s",
+		c.violation(Retries, j.Job, again.Arrived,
+			"%s of %s due %s was repeated %s after the attempt before, the retry interval is %s",
 			a.Action, a.ID, record.Clock(a.Due), gap.Round(time.Millisecond), d.RetryInterval)
 	}
 }
@@ -146,23 +158,27 @@ func (c *checker) checkErrorAction(j *record.JobLog, main, a *record.ActionLog) 
 		if f != nil {
 			c.excused(Retries, j.Job, sent, f, "the error action of %s was sent, the action itself never arrived", a.ID)
 		} else {
-			c.violation(Retries, j.Job, sent, "the error action of %s due %s was sent, the action itself never arrived", a.ID, record.Clock(a.Due))
+			c.violation(Retries, j.Job, sent,
+				"the error action of %s due %s was sent, the action itself never arrived", a.ID, record.Clock(a.Due))
 		}
 		return
 	}
 	last := main.Last()
 	if last.Arrived.After(sent) {
-		c.violation(Retries, j.Job, last.Arrived, "the action of %s due %s was sent after its error action", a.ID, record.Clock(a.Due))
+		c.violation(Retries, j.Job, last.Arrived, "the action of %s due %s was sent after its error action", a.ID,
+			record.Clock(a.Due))
 	}
 	d, _ := j.DefinitionOf(main.First().Version, main.First().Arrived)
 	f := c.log.LastFault(main.First().Arrived.Add(-clockSlack), later(last.End().Add(c.recording()), sent))
 	switch {
 	case last.Success() && f == nil:
-		c.violation(Retries, j.Job, sent, "the error action of %s due %s was sent although the action succeeded", a.ID, record.Clock(a.Due))
+		c.violation(Retries, j.Job, sent, "the error action of %s due %s was sent although the action succeeded",
+			a.ID, record.Clock(a.Due))
 	case last.Success():
 		c.excused(Retries, j.Job, sent, f, "the error action of %s was sent although the action succeeded", a.ID)
 	case len(main.Requests) < 1+d.Retries && f == nil && c.log.LastFault(a.Due.Add(-c.fenceAhead()), sent) == nil:
-		c.violation(Retries, j.Job, sent, "the error action of %s due %s was sent after %d of %d attempts", a.ID, record.Clock(a.Due), len(main.Requests), 1+d.Retries)
+		c.violation(Retries, j.Job, sent, "the error action of %s due %s was sent after %d of %d attempts", a.ID,
+			record.Clock(a.Due), len(main.Requests), 1+d.Retries)
 	}
 }
 
@@ -181,8 +197,10 @@ func (c *checker) checkNoErrorAction(j *record.JobLog, main *record.ActionLog) {
 	lost := func(e *record.Entry) bool {
 		return e.Action == record.ErrorAction && e.Status == "Failed" && c.stoppedSender(e)
 	}
-	if until.After(c.log.Run.Frozen) || j.Changing(last.Arrived, until) || slices.ContainsFunc(j.Entries[main.Due.Unix()], lost) {
+	if until.After(c.log.Run.Frozen) || j.Changing(last.Arrived, until) ||
+		slices.ContainsFunc(j.Entries[main.Due.Unix()], lost) {
 		return
 	}
-	c.violation(Retries, j.Job, last.Answered, "the error action of %s due %s was never sent", main.ID, record.Clock(main.Due))
+	c.violation(Retries, j.Job, last.Answered, "the error action of %s due %s was never sent", main.ID,
+		record.Clock(main.Due))
 }

@@ -40,7 +40,8 @@ func idCases() []testCase {
 	}
 }
 
-// repeated adds an execution due at 120 s that succeeds at once and again at a time. first is what the history says of the first attempt.
+// repeated adds an execution due at 120 s that succeeds at once and again at a time. first is what the history says of
+// the first attempt.
 func (s *scenario) repeated(first string, again float64) *scenario {
 	s.received(120, 120.002, 200)
 	s.received(120, again, 200)
@@ -136,7 +137,8 @@ func retryCases() []testCase {
 func errorActionCases() []testCase {
 	return []testCase{
 		{"an error action after the last failure", func() *scenario { return failing(true, 500) }, nil},
-		{"an error action after an attempt that never arrived", func() *scenario { return unsent(0) }, []string{checker.Retries}},
+		{"an error action after an attempt that never arrived", func() *scenario { return unsent(0) },
+			[]string{checker.Retries}},
 		{"an error action after an attempt whose worker was lost before it was sent", func() *scenario {
 			return unsent(1).fault("pause", 119.9, 150, record.Worker)
 		}, nil},
@@ -147,7 +149,8 @@ func errorActionCases() []testCase {
 			return s.fault("kill", 161, 180, record.Worker)
 		}, nil},
 		{"an error action that is missing", func() *scenario { return failing(false, 500) }, []string{checker.Retries}},
-		{"an error action after a success", func() *scenario { return failing(true, 200) }, []string{checker.Retries, checker.Counts}},
+		{"an error action after a success", func() *scenario { return failing(true, 200) },
+			[]string{checker.Retries, checker.Counts}},
 	}
 }
 

@@ -12,12 +12,13 @@ import (
 
 // The aims: moments at which a fault is injected.
 const (
-	AimRandom        = "random"
-	AimTimer         = "before the timer" // a job's workflow has not begun, 301 to 305 s before it is due: leads are at most 5 min
-	AimHeld          = "held"             // 8 s before a job is due
-	AimClose         = "close"            // 0.1 to 2 s before
-	AimFence         = "fence passed"     // 0 to 0.2 s before
-	AimWindow        = "fence window"     // 0 to 35 s before a herd is due, mostly in the last seconds
+	AimRandom = "random"
+	// a job's workflow has not begun, 301 to 305 s before it is due: leads are at most 5 min
+	AimTimer         = "before the timer"
+	AimHeld          = "held"         // 8 s before a job is due
+	AimClose         = "close"        // 0.1 to 2 s before
+	AimFence         = "fence passed" // 0 to 0.2 s before
+	AimWindow        = "fence window" // 0 to 35 s before a herd is due, mostly in the last seconds
 	AimRequest       = receiver.Requested
 	AimAnswered      = receiver.Answered
 	AimRetry         = receiver.RetryWait
@@ -29,7 +30,8 @@ const (
 )
 
 // executionAims are those that every execution may reach.
-var executionAims = []string{AimRandom, AimHeld, AimClose, AimFence, AimWindow, AimRequest, AimAnswered, AimRetry, AimError}
+var executionAims = []string{AimRandom, AimHeld, AimClose, AimFence, AimWindow, AimRequest, AimAnswered, AimRetry,
+	AimError}
 
 // Aims are all aims of kill, pause and stop.
 var Aims = slices.Concat(executionAims, []string{AimTimer, AimContinueAsNew, AimFanOut, AimCreate})

@@ -23,7 +23,8 @@ func newNemesis(form string, seed uint64) *Nemesis {
 		s.APIs = []*processes.Process{{Name: "api1"}, {Name: "api2"}}
 		s.All = slices.Concat(server, s.Workers, s.APIs)
 	}
-	return &Nemesis{Faults: Kinds[form], Aims: Aims, Down: 200 * time.Second, System: s, Random: rand.New(rand.NewPCG(seed, 3))}
+	return &Nemesis{Faults: Kinds[form], Aims: Aims, Down: 200 * time.Second, System: s,
+		Random: rand.New(rand.NewPCG(seed, 3))}
 }
 
 func TestThePlansHaveEveryFaultAndAim(t *testing.T) {
@@ -37,7 +38,8 @@ func TestThePlansHaveEveryFaultAndAim(t *testing.T) {
 				aims = append(aims, p.aim)
 			}
 			if p.kind == record.FaultKeys {
-				require.True(t, slices.Contains(p.target.stops, record.API) && slices.Contains(p.target.stops, record.AllWorkers))
+				require.True(t, slices.Contains(p.target.stops, record.API) &&
+					slices.Contains(p.target.stops, record.AllWorkers))
 				require.Equal(t, form == system.One, slices.Contains(p.target.processes, n.System.Server))
 			}
 		}

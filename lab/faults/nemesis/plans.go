@@ -15,14 +15,17 @@ const FaultDown = "down"
 // Kinds are the kinds of fault that each form of the system can have.
 var Kinds = map[string][]string{
 	system.One: {
-		record.FaultKill, record.FaultPause, record.FaultStop, FaultDown, record.FaultDisk, record.FaultFlags, record.FaultKeys, record.FaultOverload, record.FaultStorm,
+		record.FaultKill, record.FaultPause, record.FaultStop, FaultDown, record.FaultDisk, record.FaultFlags,
+		record.FaultKeys, record.FaultOverload, record.FaultStorm,
 	},
 	system.Cluster: {
-		record.FaultKill, record.FaultPause, record.FaultStop, FaultDown, record.FaultDisk, record.FaultSlow, record.FaultBlackhole, record.FaultCut,
+		record.FaultKill, record.FaultPause, record.FaultStop, FaultDown, record.FaultDisk, record.FaultSlow,
+		record.FaultBlackhole, record.FaultCut,
 		record.FaultFlags, record.FaultKeys, record.FaultOverload, record.FaultStorm,
 	},
 	system.Postgres: {
-		record.FaultKill, record.FaultPause, record.FaultStop, FaultDown, record.FaultSlow, record.FaultBlackhole, record.FaultCut,
+		record.FaultKill, record.FaultPause, record.FaultStop, FaultDown, record.FaultSlow, record.FaultBlackhole,
+		record.FaultCut,
 		record.FaultFlags, record.FaultKeys, record.FaultOverload, record.FaultStorm,
 	},
 }
@@ -115,13 +118,15 @@ func (n *Nemesis) processPlans(kind string, aims []string, least, most float64, 
 	targets := n.targets()
 	var all []plan
 	for _, aim := range aims {
-		all = append(all, plan{kind: kind, target: n.target(targets, aim), aim: aim, length: n.seconds(least, most), burst: burst + n.Random.IntN(extra)})
+		all = append(all, plan{kind: kind, target: n.target(targets, aim), aim: aim, length: n.seconds(least, most),
+			burst: burst + n.Random.IntN(extra)})
 	}
 	return all
 }
 
 // flagChoices are the flags that the workers may be restarted with.
-var flagChoices = [][]string{{"--max-hold", "0s"}, {"--max-hold", "2m"}, {"--max-hold", "5s"}, {"--max-cached-workflows", "20"}}
+var flagChoices = [][]string{{"--max-hold", "0s"}, {"--max-hold", "2m"}, {"--max-hold", "5s"},
+	{"--max-cached-workflows", "20"}}
 
 // plan returns the plan of a kind of fault that [Nemesis.plans] includes once.
 func (n *Nemesis) plan(kind string) plan {
@@ -129,7 +134,8 @@ func (n *Nemesis) plan(kind string) plan {
 	p := plan{kind: kind, target: target{"network", nil, []string{record.Server}}}
 	switch kind {
 	case record.FaultFlags:
-		p.target, p.aim, p.flags = n.group("workers", []string{record.AllWorkers, record.Worker}, n.System.Workers...), AimRandom, flagChoices[n.Random.IntN(len(flagChoices))]
+		p.target, p.aim, p.flags = n.group("workers", []string{record.AllWorkers, record.Worker},
+			n.System.Workers...), AimRandom, flagChoices[n.Random.IntN(len(flagChoices))]
 		p.burst = n.Random.IntN(8)
 		return p
 	case record.FaultOverload:
@@ -144,7 +150,8 @@ func (n *Nemesis) plan(kind string) plan {
 		p.kind, p.target, p.length = record.FaultKill, everything, n.Down
 		return p
 	case record.FaultKeys:
-		p.target = n.group("workers and APIs", []string{record.API, record.AllWorkers, record.Worker}, slices.Concat(n.System.Workers, n.System.APIs)...)
+		p.target = n.group("workers and APIs", []string{record.API, record.AllWorkers, record.Worker},
+			slices.Concat(n.System.Workers, n.System.APIs)...)
 	case record.FaultDisk:
 		p.target, p.length = n.group("disk", []string{record.Server}, n.System.Server), n.seconds(3, 20)
 		p.target.name = "disk"

@@ -36,8 +36,8 @@ func (w *Workload) AwaitDue(ctx context.Context, ahead time.Duration, random *ra
 	return record.Job{}
 }
 
-// AwaitWindow waits until some time before the herd of [NewJobs] is due; if there is none, before a second in which a third of the jobs
-// are due.
+// AwaitWindow waits until some time before the herd of [NewJobs] is due; if there is none, before a second in which a
+// third of the jobs are due.
 func (w *Workload) AwaitWindow(ctx context.Context, ahead time.Duration, random *rand.Rand) {
 	second := herdSeconds[random.IntN(len(herdSeconds))]
 	if len(w.Jobs) > 0 && w.Jobs[0].inHerd {
@@ -46,8 +46,8 @@ func (w *Workload) AwaitWindow(ctx context.Context, ahead time.Duration, random 
 	_ = wait.For(ctx, time.Until(startIn(time.Now().Add(ahead), second).Add(-ahead)))
 }
 
-// AwaitAsleep creates one-time jobs, and waits until some time before they are due. It returns one of them. If that time is
-// longer than any lead, their workflows have not begun.
+// AwaitAsleep creates one-time jobs, and waits until some time before they are due. It returns one of them. If that
+// time is longer than any lead, their workflows have not begun.
 func (w *Workload) AwaitAsleep(ctx context.Context, ahead time.Duration) record.Job {
 	due := time.Now().Add(ahead + 5*time.Second)
 	added := w.createNew(ctx, 5, oneTime(due))
@@ -65,8 +65,8 @@ func firstOf(jobs []record.Job) record.Job {
 // ContinueAsNewRuns is more than the 50 executions after which a job's workflow continues as new.
 const ContinueAsNewRuns = 60
 
-// RunUntilContinueAsNew starts [ContinueAsNewRuns] manual runs of a job. It returns some time after a number of them was
-// answered; the others continue. The job itself is due much later, so that no occurrence is held meanwhile.
+// RunUntilContinueAsNew starts [ContinueAsNewRuns] manual runs of a job. It returns some time after a number of them
+// was answered; the others continue. The job itself is due much later, so that no occurrence is held meanwhile.
 func (w *Workload) RunUntilContinueAsNew(ctx context.Context, answered int, after time.Duration) record.Job {
 	j := firstOf(w.createNew(ctx, 1, oneTime(time.Now().Add(6*time.Minute))))
 	if j == (record.Job{}) {
@@ -189,7 +189,8 @@ func (w *Workload) add(d record.Definition) *Job {
 	defer w.mu.Unlock()
 	n := len(w.added)
 	j := &Job{
-		ID:         record.Job{Collection: collectionName(n % (collections - 1)), Name: fmt.Sprintf("x%05d", n), Incarnation: 1},
+		ID: record.Job{Collection: collectionName(n % (collections - 1)), Name: fmt.Sprintf("x%05d", n),
+			Incarnation: 1},
 		Definition: d,
 	}
 	w.added = append(w.added, j)

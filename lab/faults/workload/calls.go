@@ -15,7 +15,9 @@ import (
 
 // makeChange makes one try of a change, by the API with that number, and waits until it is applied. body is that of
 // the request, nil for a change that has none.
-func makeChange(ctx context.Context, c *client.Client, api int, kind string, j record.Job, body client.Object) record.Try {
+func makeChange(
+	ctx context.Context, c *client.Client, api int, kind string, j record.Job, body client.Object,
+) record.Try {
 	method, path := changeRequest(kind, j)
 	t, a := try(ctx, c, api, method, path, body)
 	if t.Status == http.StatusAccepted {
@@ -68,7 +70,9 @@ func awaitOperation(ctx context.Context, c *client.Client, t record.Try, locatio
 }
 
 // try makes one request. Status 0 means that it got no answer.
-func try(ctx context.Context, c *client.Client, api int, method, path string, body client.Object) (record.Try, client.Answer) {
+func try(
+	ctx context.Context, c *client.Client, api int, method, path string, body client.Object,
+) (record.Try, client.Answer) {
 	t := record.Try{Issued: time.Now().UTC()}
 	a, err := c.Send(ctx, api, method, path, body)
 	t.Answered = time.Now().UTC()

@@ -42,7 +42,8 @@ func TestAJobIsReadWithAllPagesOfItsHistory(t *testing.T) {
 	require.Equal(t, record.Read{
 		Job: job, Status: 200, State: "enabled", Version: 3, HasStatus: true, ExecutionCount: 2, ListedCount: -1,
 		Entries: []record.Entry{
-			{Status: "Completed", Repeat: 2, Action: record.MainAction}, {Status: "Failed", Repeat: 1, Action: record.ErrorAction},
+			{Status: "Completed", Repeat: 2, Action: record.MainAction},
+			{Status: "Failed", Repeat: 1, Action: record.ErrorAction},
 		},
 	}, read)
 }

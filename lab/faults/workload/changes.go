@@ -37,8 +37,8 @@ func (w *Workload) Burst(ctx context.Context, n int, within time.Duration) {
 	}
 }
 
-// aimedBefore and aimedInHerd are how long before a due time of its job an aimed change comes at most: longer before that of a herd,
-// whose fences begin longer before it.
+// aimedBefore and aimedInHerd are how long before a due time of its job an aimed change comes at most: longer before
+// that of a herd, whose fences begin longer before it.
 const (
 	aimedBefore = 10 * time.Second
 	aimedInHerd = 35 * time.Second
@@ -98,7 +98,8 @@ func (w *Workload) changeSomehow(ctx context.Context, j *Job) {
 func (w *Workload) changeAction(ctx context.Context, j *Job) {
 	d := j.Definition
 	d.Version++
-	if w.change(ctx, record.ChangeAction, j.ID, &d, client.Properties(object{"action": action(w.receiver, j.ID, d)})) != record.Refused {
+	if w.change(ctx, record.ChangeAction, j.ID, &d,
+		client.Properties(object{"action": action(w.receiver, j.ID, d)})) != record.Refused {
 		j.Definition = d
 	}
 }
@@ -163,5 +164,6 @@ func (w *Workload) ChangeOnce(ctx context.Context, number int, j *Job) record.Tr
 	case 4:
 		return makeChange(ctx, w.client, number, record.Delete, j.ID, nil)
 	}
-	return makeChange(ctx, w.client, number, record.ChangeAction, j.ID, client.Properties(object{"action": action(w.receiver, j.ID, d)}))
+	return makeChange(ctx, w.client, number, record.ChangeAction, j.ID,
+		client.Properties(object{"action": action(w.receiver, j.ID, d)}))
 }

@@ -36,8 +36,8 @@ func Collections() []string {
 	return names
 }
 
-// NewJobs returns n jobs that are due from begin on, for a run of that length. The first herd of them are due every minute, in one
-// second of it.
+// NewJobs returns n jobs that are due from begin on, for a run of that length. The first herd of them are due every
+// minute, in one second of it.
 func NewJobs(n, herd int, begin time.Time, length time.Duration, random *rand.Rand) []*Job {
 	var all []*Job
 	for i := range n {
@@ -46,7 +46,8 @@ func NewJobs(n, herd int, begin time.Time, length time.Duration, random *rand.Ra
 			collection = collections - 1
 		}
 		j := &Job{
-			ID:         record.Job{Collection: collectionName(collection), Name: fmt.Sprintf("j%05d", i), Incarnation: 1},
+			ID: record.Job{Collection: collectionName(collection), Name: fmt.Sprintf("j%05d", i),
+				Incarnation: 1},
 			Definition: newDefinition(begin, length, random), inHerd: i < herd,
 		}
 		if j.inHerd {
@@ -57,7 +58,8 @@ func NewJobs(n, herd int, begin time.Time, length time.Duration, random *rand.Ra
 	return all
 }
 
-// herdSeconds are the seconds of the minute in which many jobs are due together, and herdSecond that of the herd of [NewJobs].
+// herdSeconds are the seconds of the minute in which many jobs are due together, and herdSecond that of the herd of
+// [NewJobs].
 var herdSeconds = []int{5, 25, 45}
 
 const herdSecond = 35
@@ -148,11 +150,14 @@ func (j *Job) Next(t time.Time) (time.Time, bool) {
 func NewUniformJobs(n int, begin time.Time, seconds int) []*Job {
 	var all []*Job
 	for i := range n {
-		d := record.Definition{Version: 1, Start: begin.Add((time.Minute / time.Duration(seconds) * time.Duration(i%seconds)).Truncate(time.Second)), Overlap: "bufferOne", Behaviour: "ok"}
+		d := record.Definition{Version: 1,
+			Start:   begin.Add((time.Minute / time.Duration(seconds) * time.Duration(i%seconds)).Truncate(time.Second)),
+			Overlap: "bufferOne", Behaviour: "ok"}
 		if i%3 > 0 {
 			d.Retries, d.RetryInterval = 1, retryInterval
 		}
-		all = append(all, &Job{ID: record.Job{Collection: collectionName(0), Name: fmt.Sprintf("j%05d", i), Incarnation: 1}, Definition: d})
+		all = append(all, &Job{ID: record.Job{Collection: collectionName(0), Name: fmt.Sprintf("j%05d", i),
+			Incarnation: 1}, Definition: d})
 	}
 	return all
 }
@@ -174,7 +179,8 @@ func definitionBody(r *receiver.Receiver, j record.Job, d record.Definition) obj
 	}
 	if notifies(j) {
 		p["notifications"] = []object{{"on": []string{"failed", "recovered"}, "target": object{
-			"type": "Http", "request": object{"method": "POST", "uri": r.AlertURI(j)}, "retryPolicy": object{"retryType": "fixed", "retryInterval": "PT15S", "retryCount": 2},
+			"type": "Http", "request": object{"method": "POST", "uri": r.AlertURI(j)},
+			"retryPolicy": object{"retryType": "fixed", "retryInterval": "PT15S", "retryCount": 2},
 		}}}
 	}
 	return client.Properties(p)
@@ -189,9 +195,11 @@ func notifies(j record.Job) bool {
 
 func action(r *receiver.Receiver, j record.Job, d record.Definition) object {
 	get := func(uri string) object { return object{"method": "GET", "uri": uri} }
-	a := object{"type": "Http", "request": get(r.URI(j, d.Version, record.MainAction, d.Behaviour)), "retryPolicy": object{"retryType": "none"}}
+	a := object{"type": "Http", "request": get(r.URI(j, d.Version, record.MainAction, d.Behaviour)),
+		"retryPolicy": object{"retryType": "none"}}
 	if d.Retries > 0 {
-		a["retryPolicy"] = object{"retryType": "fixed", "retryInterval": fmt.Sprintf("PT%dS", int(d.RetryInterval.Seconds())), "retryCount": d.Retries}
+		a["retryPolicy"] = object{"retryType": "fixed",
+			"retryInterval": fmt.Sprintf("PT%dS", int(d.RetryInterval.Seconds())), "retryCount": d.Retries}
 	}
 	if d.ErrorAction {
 		a["errorAction"] = object{"type": "Http", "request": get(r.URI(j, d.Version, record.ErrorAction, "ok"))}

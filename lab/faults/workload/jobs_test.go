@@ -31,7 +31,8 @@ func TestAlmanacAcceptsEveryJobAndTheReceiverKnowsItsRequests(t *testing.T) {
 	begin := time.Date(2026, 3, 1, 12, 0, 10, 0, time.UTC)
 	r := receiver.New("http://127.0.0.1:1", 1)
 	for _, j := range NewJobs(500, 100, begin, time.Minute, newRandom(1)) {
-		d, err := input.ParseDefinition(encoded(t, definitionBody(r, j.ID, j.Definition)), input.ParseOptions{Now: begin})
+		d, err := input.ParseDefinition(encoded(t, definitionBody(r, j.ID, j.Definition)),
+			input.ParseOptions{Now: begin})
 		require.NoError(t, err)
 		require.False(t, d.StartTime.Before(begin))
 		require.Equal(t, 1+j.Definition.Retries, d.Action.RetryPolicy.Attempts())
@@ -43,7 +44,8 @@ func TestAlmanacAcceptsEveryJobAndTheReceiverKnowsItsRequests(t *testing.T) {
 		req.Header.Set("x-ms-scheduler-expected-execution-time", "2026-03-01T12:00:10")
 		got, err := receiver.Parse(req, begin)
 		require.NoError(t, err)
-		require.Equal(t, record.Request{Job: j.ID, Version: 1, Action: record.MainAction, Due: begin, Arrived: begin}, got)
+		require.Equal(t, record.Request{Job: j.ID, Version: 1, Action: record.MainAction, Due: begin, Arrived: begin},
+			got)
 
 		due, ok := j.Next(begin.Add(90 * time.Second))
 		require.Equal(t, due.After(begin.Add(90*time.Second)), ok)

@@ -72,7 +72,8 @@ func readJob(ctx context.Context, c *client.Client, j record.Job) record.Read {
 	}
 	read.State, read.Version = found.Properties.State, found.version()
 	if s := found.Properties.Status; s != nil {
-		read.HasStatus, read.ExecutionCount, read.FailureCount, read.FaultedCount = true, s.ExecutionCount, s.FailureCount, s.FaultedCount
+		read.HasStatus, read.ExecutionCount, read.FailureCount,
+			read.FaultedCount = true, s.ExecutionCount, s.FailureCount, s.FaultedCount
 	}
 	if read.Entries, err = readHistory(ctx, c, j); err == nil {
 		read.Status = status

@@ -59,7 +59,9 @@ const maxTries = 300
 
 // change makes a change. Unless it is a manual run or a skip, it is repeated until its outcome is known. d is the
 // definition after the change, nil if it stays the same.
-func (w *Workload) change(ctx context.Context, kind string, j record.Job, d *record.Definition, body client.Object) record.Outcome {
+func (w *Workload) change(
+	ctx context.Context, kind string, j record.Job, d *record.Definition, body client.Object,
+) record.Outcome {
 	if kind == record.ManualRun || kind == record.Skip {
 		return w.try(ctx, kind, j, d, body, 1)
 	}
@@ -67,7 +69,9 @@ func (w *Workload) change(ctx context.Context, kind string, j record.Job, d *rec
 }
 
 // try makes a change, with a number of tries at most.
-func (w *Workload) try(ctx context.Context, kind string, j record.Job, d *record.Definition, body client.Object, tries int) record.Outcome {
+func (w *Workload) try(
+	ctx context.Context, kind string, j record.Job, d *record.Definition, body client.Object, tries int,
+) record.Outcome {
 	change := &record.Change{Job: j, Kind: kind, Definition: d}
 	for n := range tries {
 		t := makeChange(ctx, w.client, n+len(j.Name), kind, j, body)

@@ -15,7 +15,7 @@ import (
 	"almanac/workflows"
 )
 
-// The bounds of docs/architecture.md, in bytes as encoded.
+// The bounds of docs/bounds.md, in bytes as encoded.
 const (
 	maxHandedOver = 1_600_000 // of the next run's input; the server's limit is 2 MiB
 	maxScheduled  = 2_000_000 // of the activities of one workflow task; the server's limit for all of its commands is 4 MiB

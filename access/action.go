@@ -18,11 +18,12 @@ const (
 	EnableJobs         Action = "Microsoft.Scheduler/jobCollections/jobs/enable/action"
 	DisableJobs        Action = "Microsoft.Scheduler/jobCollections/jobs/disable/action"
 	ReadHistory        Action = "Microsoft.Scheduler/jobCollections/jobs/jobHistories/read"
-	ReadResponses      Action = "Microsoft.Scheduler/jobCollections/jobs/jobHistories/responses/read" // if they are hidden from others
-	ReadChanges        Action = "Microsoft.Scheduler/jobCollections/changes/read"
-	Preview            Action = "Microsoft.Scheduler/previewRecurrence/action"
-	ReadMetrics        Action = "Microsoft.Scheduler/metrics/read"
-	WriteAssignments   Action = "Microsoft.Authorization/roleAssignments/write"
+	// ReadResponses is needed if responses are hidden from others.
+	ReadResponses    Action = "Microsoft.Scheduler/jobCollections/jobs/jobHistories/responses/read"
+	ReadChanges      Action = "Microsoft.Scheduler/jobCollections/changes/read"
+	Preview          Action = "Microsoft.Scheduler/previewRecurrence/action"
+	ReadMetrics      Action = "Microsoft.Scheduler/metrics/read"
+	WriteAssignments Action = "Microsoft.Authorization/roleAssignments/write"
 )
 
 // A Role is a set of actions. Each role may do all that the roles before it may.

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// Certificates knows callers by their client certificates, which the listener has verified. A certificate counts as one of its authority:
-// another authority may have given the same names to somebody else.
+// Certificates knows callers by their client certificates, which the listener has verified. A certificate counts as one
+// of its authority: another authority may have given the same names to somebody else.
 type Certificates struct {
 	// Revoked returns the lists of revoked certificates in force. Nil means that revocation is not checked.
 	Revoked func() *Revocations
 	Now     func() time.Time // nil means [time.Now]
 }
 
-// Authenticate tells who showed a certificate that one of the listener's authorities vouches for. Since a connection may be open for long,
-// it looks with each request whether the certificate still counts.
+// Authenticate tells who showed a certificate that one of the listener's authorities vouches for. Since a connection
+// may be open for long, it looks with each request whether the certificate still counts.
 func (c Certificates) Authenticate(r *http.Request) (*Principal, error) {
 	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 || len(r.TLS.VerifiedChains[0]) == 0 {
 		return nil, nil

@@ -1,5 +1,5 @@
-// Package access decides who may do what: a [Principal] may do an [Action] in a [Scope] if one of its roles there, or in
-// a scope around it, allows the action. What nothing allows is denied.
+// Package access decides who may do what: a [Principal] may do an [Action] in a [Scope] if one of its roles there, or
+// in a scope around it, allows the action. What nothing allows is denied.
 package access
 
 import (

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Revocations are lists of certificates that their authorities have revoked. They are safe for concurrent use. A nil Revocations is none.
+// Revocations are lists of certificates that their authorities have revoked. They are safe for concurrent use. A nil
+// Revocations is none.
 type Revocations struct{ lists []*revocationList }
 
 type revocationList struct {
@@ -48,8 +49,8 @@ func ParseRevocations(text []byte) (*Revocations, error) {
 	return r, nil
 }
 
-// read notes the serial numbers. A list with an extension that changes its meaning, and that is critical therefore, is an error: one that
-// is partial, is of changes, or is about certificates of others.
+// read notes the serial numbers. A list with an extension that changes its meaning, and that is critical therefore, is
+// an error: one that is partial, is of changes, or is about certificates of others.
 func (l *revocationList) read() error {
 	for _, e := range l.Extensions {
 		if e.Critical {
@@ -67,8 +68,8 @@ func (l *revocationList) read() error {
 	return nil
 }
 
-// Check returns a [CredentialError] if a certificate of a verified chain is revoked, or if that is not known, since there is no list of
-// its authority or only one that has expired.
+// Check returns a [CredentialError] if a certificate of a verified chain is revoked, or if that is not known, since
+// there is no list of its authority or only one that has expired.
 func (r *Revocations) Check(chain []*x509.Certificate, now time.Time) error {
 	if r == nil {
 		return nil

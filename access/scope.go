@@ -102,7 +102,8 @@ func ParseScope(text string, d Defaults) (Scope, error) {
 	return Scope{}, fmt.Errorf("%.200q is not the path of a resource", text)
 }
 
-// checked returns a scope, or an error if one of its names cannot exist. The first name may be empty, and is then wrong.
+// checked returns a scope, or an error if one of its names cannot exist. The first name may be empty, and is then
+// wrong.
 func checked(s Scope) (Scope, error) {
 	k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: cmp.Or(s.ResourceGroup, "any"), Name: cmp.Or(s.Collection, "any")}
 	if err := k.Job(cmp.Or(s.Job, "any")).Validate(); err != nil {

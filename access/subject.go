@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// attributes are the short names of what names consist of, by object identifier: those of RFC 4514 and of Go, and emailAddress.
+// attributes are the short names of what names consist of, by object identifier: those of RFC 4514 and of Go, and
+// emailAddress.
 var attributes = map[string]string{
 	"2.5.4.3": "CN", "2.5.4.5": "SERIALNUMBER", "2.5.4.6": "C", "2.5.4.7": "L", "2.5.4.8": "ST", "2.5.4.9": "STREET", "2.5.4.10": "O", "2.5.4.11": "OU",
 	"2.5.4.17": "POSTALCODE", "0.9.2342.19200300.100.1.25": "DC", "0.9.2342.19200300.100.1.1": "UID", "1.2.840.113549.1.9.1": "emailAddress",
@@ -22,9 +23,9 @@ type attribute struct {
 
 type relativeNameSET []attribute // package asn1 reads a type with such a name as a SET
 
-// nameText returns a name as RFC 4514 writes it, in the order of the certificate, the last part first. Names that differ have different
-// texts, but for the type of their strings: the same characters are the same name (RFC 5280, section 7.1). What is no name at all is
-// returned as its bytes.
+// nameText returns a name as RFC 4514 writes it, in the order of the certificate, the last part first. Names that
+// differ have different texts, but for the type of their strings: the same characters are the same name (RFC 5280,
+// section 7.1). What is no name at all is returned as its bytes.
 func nameText(raw []byte) string {
 	var sequence []relativeNameSET
 	if rest, err := asn1.Unmarshal(raw, &sequence); err != nil || len(rest) > 0 {

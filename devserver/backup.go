@@ -53,7 +53,8 @@ func Backup(ctx context.Context, dataDir, file string, progress Progress) (err e
 }
 
 // Restore makes dataDir a data directory with the database in file, which [Backup] wrote. It first checks the whole
-// file against its SHA-256, and then as a database. The directory is created, or must be empty but for the lock file, and no server may use it.
+// file against its SHA-256, and then as a database. The directory is created, or must be empty but for the lock file,
+// and no server may use it.
 func Restore(ctx context.Context, file, dataDir string, log *slog.Logger, progress Progress) error {
 	if err := requireFree(dataDir); err != nil {
 		return err

@@ -16,7 +16,8 @@ import (
 	"almanac/internal/files"
 )
 
-// SumSuffix is what the name of a backup ends in, for the file with its SHA-256. That file has the form of the program sha256sum.
+// SumSuffix is what the name of a backup ends in, for the file with its SHA-256. That file has the form of the program
+// sha256sum.
 const SumSuffix = ".sha256"
 
 // A digest is a SHA-256.
@@ -39,8 +40,9 @@ func removeParts(dir string) {
 	}
 }
 
-// writeBackup has write fill a new file, and gives it the name, with its sum beside it, when both are on disk. What is not complete
-// is in a directory of its own beside the file, which is locked. Those of backups that were killed are removed.
+// writeBackup has write fill a new file, and gives it the name, with its sum beside it, when both are on disk. What is
+// not complete is in a directory of its own beside the file, which is locked. Those of backups that were killed are
+// removed.
 func writeBackup(ctx context.Context, name string, write func(part string) error) (err error) {
 	dir := filepath.Dir(name)
 	removeKilled(dir)

@@ -110,9 +110,9 @@ var dynamicConfig = dynamicconfig.StaticClient{
 	// namespaces. Here there are none.
 	dynamicconfig.QueueMoveGroupTaskCountBase.Key(): 1_000_000,
 
-	// The cache of workflows, at more than 20 kB each. Those that are due every few minutes must fit: if they are more than
-	// fit, each is read again whenever it is due, since the others have been used since. Those that were loaded an hour ago leave
-	// the cache, so sleeping ones do not fill it for good.
+	// The cache of workflows, at more than 20 kB each. Those that are due every few minutes must fit: if they are more
+	// than fit, each is read again whenever it is due, since the others have been used since. Those that were loaded an
+	// hour ago leave the cache, so sleeping ones do not fill it for good.
 	dynamicconfig.HistoryCacheHostLevelMaxSize.Key(): 12_000,
 	dynamicconfig.HistoryCacheBackgroundEvict.Key(): dynamicconfig.CacheBackgroundEvictSettings{
 		Enabled:         true,
@@ -120,8 +120,8 @@ var dynamicConfig = dynamicconfig.StaticClient{
 		MaxEntryPerCall: 1024,
 	},
 
-	// The cache of events. To describe a workflow, the server reads its first one, which has the job. The default of 512 KiB holds
-	// some hundred; with 16 MiB, a history across 10,000 jobs took a fifth less.
+	// The cache of events. To describe a workflow, the server reads its first one, which has the job. The default of
+	// 512 KiB holds some hundred; with 16 MiB, a history across 10,000 jobs took a fifth less.
 	dynamicconfig.EventsCacheMaxSizeBytes.Key(): 16 << 20,
 
 	// Narrowing pending tasks down to their namespaces makes each new task scan all of them. All tasks
@@ -132,8 +132,8 @@ var dynamicConfig = dynamicconfig.StaticClient{
 	// clients back off and retry: a hundred creates took 2 s instead of 0.1 s.
 	dynamicconfig.WorkflowExecutionMaxInFlightUpdates.Key(): 1000,
 
-	// A worker returns the requests of all updates in flight in one message, and the server terminates a workflow for which that
-	// takes more than 4 MiB. With the default of 20 MB here, 200 concurrent changes of a job of 24 KiB did.
+	// A worker returns the requests of all updates in flight in one message, and the server terminates a workflow for
+	// which that takes more than 4 MiB. With the default of 20 MB here, 200 concurrent changes of a job of 24 KiB did.
 	dynamicconfig.WorkflowExecutionMaxInFlightUpdatePayloads.Key(): 1 << 20,
 
 	// The limit of visibility lists per second, shared by all clients. A few browser tabs reach the default

@@ -16,11 +16,12 @@ import (
 var unlogged = []string{
 	"HTTP API port has not been set.",                       // on purpose: it would be one more open port
 	"Context timeout is lower than critical value for long", // of each poll of a worker in another process
-	"GetHistory page size is larger than threshold",         // of each page that the Web UI reads; the server shortens it
+	// of each page that the Web UI reads; the server shortens it
+	"GetHistory page size is larger than threshold",
 }
 
-// isNoise reports whether a message says nothing to an operator: one of unlogged, or the error of a call whose caller gave up, such as a
-// browser that left a page. What made the caller give up is logged by the caller.
+// isNoise reports whether a message says nothing to an operator: one of unlogged, or the error of a call whose caller
+// gave up, such as a browser that left a page. What made the caller give up is logged by the caller.
 func isNoise(msg string, tags []tag.Tag) bool {
 	for _, start := range unlogged {
 		if strings.HasPrefix(msg, start) {

@@ -18,9 +18,10 @@ import (
 	"almanac/devserver/stmtcache"
 )
 
-// lowerBounds replaces conditions of the server's statements by others with the same meaning and arguments, of which SQLite
-// finds the first row in an index. With the server's own it reads all rows before: every look for the next timers goes
-// through those that have fired and are not deleted yet, and every workflow task through the events of its run.
+// lowerBounds replaces conditions of the server's statements by others with the same meaning and arguments, of which
+// SQLite finds the first row in an index. With the server's own it reads all rows before: every look for the next
+// timers goes through those that have fired and are not deleted yet, and every workflow task through the events of its
+// run.
 var lowerBounds = strings.NewReplacer(
 	"((visibility_timestamp >= ? AND task_id >= ?) OR visibility_timestamp > ?)", "((visibility_timestamp, task_id) >= (?, ?) AND visibility_timestamp >= ?)",
 	"((node_id = ? AND txn_id > ?) OR node_id > ?)", "((node_id, txn_id) > (?, ?) AND node_id >= ?)",

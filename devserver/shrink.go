@@ -13,11 +13,12 @@ import (
 
 // How the database gives space back. SQLite uses free pages again for what is written next, so some are kept.
 const (
-	shrinkInterval = time.Minute           // between two looks at the free pages
-	shrinkStep     = 64                    // pages that one transaction gives back; the server waits for its few milliseconds
-	shrinkPause    = 50 * time.Millisecond // between two transactions
-	keptPages      = 2048                  // 8 MiB
-	keptShare      = 16                    // or a sixteenth of all pages, if that is more
+	shrinkInterval = time.Minute // between two looks at the free pages
+	// pages that one transaction gives back; the server waits for its few milliseconds.
+	shrinkStep  = 64
+	shrinkPause = 50 * time.Millisecond // between two transactions
+	keptPages   = 2048                  // 8 MiB
+	keptShare   = 16                    // or a sixteenth of all pages, if that is more
 )
 
 // A shrinker gives the unused pages of the database back to the file system. Its transactions run on the
@@ -33,7 +34,8 @@ type shrinker struct {
 func newShrinker(s *store, log *slog.Logger) (*shrinker, error) {
 	server, ok := s.db.(sqlplugin.AdminDB)
 	if !ok {
-		return nil, errors.New("the server's SQLite plugin runs no statements") // cannot happen with the server of go.mod
+		// cannot happen with the server of go.mod
+		return nil, errors.New("the server's SQLite plugin runs no statements")
 	}
 	pages, err := openReadOnly(s.path)
 	if err != nil {

@@ -96,8 +96,8 @@ func (s transactionalStore) transact(ctx context.Context, operation string, f fu
 	}
 }
 
-// notWritten returns err of a write of which nothing was committed. The server would take a write that ran out of time for
-// one that may still be committed, and acquire its shard anew, while all other writes wait.
+// notWritten returns err of a write of which nothing was committed. The server would take a write that ran out of time
+// for one that may still be committed, and acquire its shard anew, while all other writes wait.
 func notWritten(ctx context.Context, err error) error {
 	var unavailable *serviceerror.Unavailable
 	if ctx.Err() != nil && errors.As(err, &unavailable) {

@@ -73,8 +73,9 @@ func uiHandler(frontend, namespace string, secureCookies bool) (http.Handler, er
 	}
 	route.SetRenderRoute(e, "")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Security-Policy", "frame-ancestors 'self'") // its pages load what they need; no other site shows them in a frame
-		w.Header().Del("Cache-Control")                                     // its files are cached
+		// its pages load what they need; no other site shows them in a frame
+		w.Header().Set("Content-Security-Policy", "frame-ancestors 'self'")
+		w.Header().Del("Cache-Control") // its files are cached
 		e.ServeHTTP(w, r)
 	}), nil
 }

@@ -50,8 +50,8 @@
 //
 // Rules of minutes and hours fire throughout an hour that comes twice, and never in one that is skipped.
 //
-// Import [almanac/recurrence/tzdata] for a known release of the time zone database, in place of what the machine has, or
-// give [UseZones] another one.
+// Import [almanac/recurrence/tzdata] for a known release of the time zone database, in place of what the machine has,
+// or give [UseZones] another one.
 //
 // # Errors
 //

@@ -8,7 +8,8 @@ import (
 	"io"
 )
 
-// claims are what a token says, in the names of OpenID Connect and of Entra ID. They are decoded once, by their exact names.
+// claims are what a token says, in the names of OpenID Connect and of Entra ID. They are decoded once, by their exact
+// names.
 type claims struct {
 	Identity
 	Audience  many
@@ -34,7 +35,8 @@ func (m *many) UnmarshalJSON(text []byte) error {
 
 // Errors of [parseClaims]; others are about a payload that is damaged.
 var (
-	errRepeated = errors.New("the token has a claim twice") // RFC 7519, section 4, lets readers refuse it: they differ in which one counts
+	// RFC 7519, section 4, lets readers refuse it: they differ in which one counts.
+	errRepeated = errors.New("the token has a claim twice")
 	errType     = errors.New("a claim is of a wrong type")
 )
 

@@ -12,8 +12,8 @@ import (
 // maxReply is the size limit of what an issuer says about itself, and of its keys, in bytes.
 const maxReply = 1 << 20
 
-// Discover asks an issuer what it says about itself, for 10 s at most and up to 1 MiB. It follows redirects only to what
-// [CheckURL] accepts.
+// Discover asks an issuer what it says about itself, for 10 s at most and up to 1 MiB. It follows redirects only to
+// what [CheckURL] accepts.
 func Discover(ctx context.Context, client *http.Client, issuer string) (*oidc.Provider, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()

@@ -7,8 +7,8 @@ import (
 	"almanac/access"
 )
 
-// An Identity is what an issuer says about somebody, in the names of OpenID Connect and of Entra ID. It is less than a token:
-// its JSON is short, and proves nothing.
+// An Identity is what an issuer says about somebody, in the names of OpenID Connect and of Entra ID. It is less than a
+// token: its JSON is short, and proves nothing.
 type Identity struct {
 	Issuer  string `json:"iss"`
 	Subject string `json:"sub"`

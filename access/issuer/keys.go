@@ -18,8 +18,8 @@ import (
 const (
 	// keyAge is how long keys are used without asking the issuer again, for keys that it withdrew.
 	keyAge = 15 * time.Minute
-	// askAgain is the least time between two questions: a token with a key that does not exist makes the issuer be asked,
-	// and anyone can send such tokens.
+	// askAgain is the least time between two questions: a token with a key that does not exist makes the issuer be
+	// asked, and anyone can send such tokens.
 	askAgain = 5 * time.Second
 
 	askTime = 10 * time.Second
@@ -46,8 +46,8 @@ type keys struct {
 	fetched time.Time
 }
 
-// verify returns the keys one of which verifies the signature of a token. The error is errNoKey if none does; another one says why the
-// issuer's keys are not known.
+// verify returns the keys one of which verifies the signature of a token. The error is errNoKey if none does; another
+// one says why the issuer's keys are not known.
 func (s *keySet) verify(ctx context.Context, signed *jose.JSONWebSignature) (*keys, error) {
 	if known := s.current(ctx); known != nil && known.verify(signed) {
 		return known, nil

@@ -19,7 +19,8 @@ const (
 	attemptPurpose = "login"
 )
 
-// An attempt is a login at an issuer that has begun. Its browser keeps it, encrypted, so that only that browser can end it.
+// An attempt is a login at an issuer that has begun. Its browser keeps it, encrypted, so that only that browser can end
+// it.
 type attempt struct {
 	Issuer   string    `json:"issuer"`
 	State    string    `json:"state"`

@@ -13,8 +13,8 @@ import (
 	"almanac/internal/redact"
 )
 
-// A Gate lets owners of everything pass, and nobody else. It is for servers that can do everything and ask for no login, such as
-// Temporal's Web UI.
+// A Gate lets owners of everything pass, and nobody else. It is for servers that can do everything and ask for no
+// login, such as Temporal's Web UI.
 type Gate struct {
 	Authenticators []access.Authenticator // the first that answers wins
 	Policy         func() *access.Policy  // nil means that only what principals bring along counts
@@ -82,9 +82,9 @@ func (g *Gate) note(r *http.Request, principal string, status int, code string) 
 	}
 }
 
-// refuse sends a browser to the login page, and answers 401 to others, or 503 if it could not be found out who calls. Only a
-// credential that was sent in a header counts as a failed login: nobody guesses a session, and the pages of a browser whose
-// session has ended go on asking.
+// refuse sends a browser to the login page, and answers 401 to others, or 503 if it could not be found out who calls.
+// Only a credential that was sent in a header counts as a failed login: nobody guesses a session, and the pages of a
+// browser whose session has ended go on asking.
 func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, err error, failures *callers.Logins) {
 	bad, ok := errors.AsType[*access.CredentialError](err)
 	if g.slowDown(w, r, ok && r.Header.Get("Authorization") != "", failures) {
@@ -107,8 +107,8 @@ func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, err error, failure
 	}
 }
 
-// slowDown answers 429 if the address of a request that is refused sends too many, or has failed to log in too often, and reports
-// whether it did. A credential that failed is counted.
+// slowDown answers 429 if the address of a request that is refused sends too many, or has failed to log in too often,
+// and reports whether it did. A credential that failed is counted.
 func (g *Gate) slowDown(w http.ResponseWriter, r *http.Request, failed bool, failures *callers.Logins) bool {
 	address := callers.ByAddress(r)
 	done, err := g.Callers.Admit(r.Context(), address)

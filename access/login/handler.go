@@ -1,5 +1,5 @@
-// Package login has the pages at which people log in with a browser: at an OpenID Connect issuer, or by pasting a token. Both
-// begin a session of package session.
+// Package login has the pages at which people log in with a browser: at an OpenID Connect issuer, or by pasting a
+// token. Both begin a session of package session.
 package login
 
 import (
@@ -70,8 +70,8 @@ func New(o Options) *Handler {
 	return h
 }
 
-// Before returns a handler that answers requests to the pages, as far as guard admits them, and passes the others to next. The limits of
-// callers come first.
+// Before returns a handler that answers requests to the pages, as far as guard admits them, and passes the others to
+// next. The limits of callers come first.
 func (h *Handler) Before(next http.Handler, guard func(http.Handler) http.Handler) http.Handler {
 	pages := h.limit(guard(h.pages))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

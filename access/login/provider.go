@@ -19,8 +19,8 @@ import (
 // discoveryAge is how long it is remembered where an issuer has its pages.
 const discoveryAge = 15 * time.Minute
 
-// A Provider is an OpenID Connect issuer at which browsers log in, by an authorization code with PKCE. It is safe for concurrent
-// use.
+// A Provider is an OpenID Connect issuer at which browsers log in, by an authorization code with PKCE. It is safe for
+// concurrent use.
 type Provider struct {
 	Issuer       string
 	ClientID     string
@@ -40,7 +40,8 @@ type discovered struct {
 	namesSelf bool // it says in each answer which issuer it is
 }
 
-// discover returns what the issuer says about itself. It is asked when somebody logs in, so that Almanac starts without it.
+// discover returns what the issuer says about itself. It is asked when somebody logs in, so that Almanac starts without
+// it.
 func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,8 +107,8 @@ func (p *Provider) identity(ctx context.Context, a *attempt, code string) (*issu
 	return p.Tokens.Identity(ctx, p.Issuer, p.ClientID, a.Nonce, raw)
 }
 
-// exchangeError returns the error of a code that could not be exchanged. The issuer's whole answer is in none: it may repeat what
-// was sent.
+// exchangeError returns the error of a code that could not be exchanged. The issuer's whole answer is in none: it may
+// repeat what was sent.
 func exchangeError(err error) error {
 	answered, ok := errors.AsType[*oauth2.RetrieveError](err)
 	switch {

@@ -12,7 +12,8 @@ import (
 	"almanac/internal/redact"
 )
 
-// refuseCredential shows why a login failed: 401, 429 if its address fails too often, or 503 if the issuer does not answer.
+// refuseCredential shows why a login failed: 401, 429 if its address fails too often, or 503 if the issuer does not
+// answer.
 func (h *Handler) refuseCredential(w http.ResponseWriter, r *http.Request, back string, err error) {
 	bad, ok := errors.AsType[*access.CredentialError](err)
 	if !ok {

@@ -8,8 +8,8 @@ import (
 // maxReturn is the size limit of a path to return to, in bytes.
 const maxReturn = 1024
 
-// localPath returns a text if it is a path of this server that a browser can be sent to, with its query and fragment; otherwise
-// "". A browser takes //host and /\host for other servers, and leaves out tabs and line ends.
+// localPath returns a text if it is a path of this server that a browser can be sent to, with its query and fragment;
+// otherwise "". A browser takes //host and /\host for other servers, and leaves out tabs and line ends.
 func localPath(text string) string {
 	if len(text) > maxReturn || !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") {
 		return ""

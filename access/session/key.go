@@ -15,14 +15,16 @@ import (
 // MinSecret is the least length of the secret that a [Key] is made from, in bytes.
 const MinSecret = 32
 
-// maxCookie is how long the value of a cookie may be, in bytes. Browsers keep 4,096 bytes of name, value and attributes.
+// maxCookie is how long the value of a cookie may be, in bytes. Browsers keep 4,096 bytes of name, value and
+// attributes.
 const maxCookie = 3800
 
-// compressFrom is the size in bytes from which what a cookie holds is compressed. To decompress takes longer than all else that a
-// request needs here.
+// compressFrom is the size in bytes from which what a cookie holds is compressed. To decompress takes longer than all
+// else that a request needs here.
 const compressFrom = 1500
 
-// A Key encrypts what cookies hold, and finds out if anything of it was changed. Its methods are safe for concurrent use.
+// A Key encrypts what cookies hold, and finds out if anything of it was changed. Its methods are safe for concurrent
+// use.
 type Key struct {
 	secret  []byte
 	derived sync.Map // by purpose
@@ -49,7 +51,8 @@ var (
 	errSealed  = errors.New("it was not sealed with this key, or was changed")
 )
 
-// Seal encrypts a value as a JSON Web Encryption, with AES-256-GCM. What is sealed for one purpose cannot be opened for another.
+// Seal encrypts a value as a JSON Web Encryption, with AES-256-GCM. What is sealed for one purpose cannot be opened for
+// another.
 func (k *Key) Seal(purpose string, value any) (string, error) {
 	text, err := json.Marshal(value)
 	if err != nil {

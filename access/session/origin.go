@@ -12,7 +12,8 @@ type SameOrigin struct {
 	https      bool
 }
 
-// NewSameOrigin returns the SameOrigin of a server that browsers reach at a URL; nil means by the address of each request.
+// NewSameOrigin returns the SameOrigin of a server that browsers reach at a URL; nil means by the address of each
+// request.
 func NewSameOrigin(public *url.URL) (*SameOrigin, error) {
 	s := &SameOrigin{protection: http.NewCrossOriginProtection()}
 	if public == nil {
@@ -30,8 +31,9 @@ var (
 	errEmbedded = errors.New("a page of another site has loaded it")
 )
 
-// Check returns an error unless a request was sent by a page of this server, or is a link that was followed. A request that may
-// change something has to prove it: current browsers send Sec-Fetch-Site by TLS and on this machine, and Origin elsewhere.
+// Check returns an error unless a request was sent by a page of this server, or is a link that was followed. A request
+// that may change something has to prove it: current browsers send Sec-Fetch-Site by TLS and on this machine, and
+// Origin elsewhere.
 func (s *SameOrigin) Check(r *http.Request) error {
 	if err := s.protection.Check(r); err != nil {
 		return err

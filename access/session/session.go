@@ -1,8 +1,8 @@
-// Package session keeps browsers logged in: by a cookie that holds who logged in, encrypted, and that counts for web pages of
-// this server only.
+// Package session keeps browsers logged in: by a cookie that holds who logged in, encrypted, and that counts for web
+// pages of this server only.
 //
-// No process keeps anything about sessions, so all processes with the same key know all sessions. What a caller may do is not in
-// the cookie: each request is judged by the tokens and assignments in force.
+// No process keeps anything about sessions, so all processes with the same key know all sessions. What a caller may do
+// is not in the cookie: each request is judged by the tokens and assignments in force.
 package session
 
 import (
@@ -120,8 +120,8 @@ func (a *Authenticator) now() time.Time {
 	return time.Now()
 }
 
-// hostPrefix begins the names of cookies that browsers accept only from this very host, by TLS and for all paths. So no server
-// of another name below the same domain, and nobody on the network, can set them.
+// hostPrefix begins the names of cookies that browsers accept only from this very host, by TLS and for all paths. So no
+// server of another name below the same domain, and nobody on the network, can set them.
 const hostPrefix = "__Host-"
 
 func fullName(name string, secure bool) string {
@@ -131,8 +131,8 @@ func fullName(name string, secure bool) string {
 	return name
 }
 
-// SetCookie sets a cookie that scripts cannot read and that other sites do not send, except with a link that is followed. A
-// lifetime of 0 deletes it.
+// SetCookie sets a cookie that scripts cannot read and that other sites do not send, except with a link that is
+// followed. A lifetime of 0 deletes it.
 func SetCookie(w http.ResponseWriter, name, value string, lifetime time.Duration, secure bool) {
 	seconds := int(lifetime / time.Second)
 	if seconds <= 0 {
@@ -143,8 +143,8 @@ func SetCookie(w http.ResponseWriter, name, value string, lifetime time.Duration
 
 var errSeveral = errors.New("several cookies have the same name")
 
-// ReadCookie returns the value of a cookie that [SetCookie] has set; "" if there is none. Several of the same name are an error:
-// another server of the machine may have set one.
+// ReadCookie returns the value of a cookie that [SetCookie] has set; "" if there is none. Several of the same name are
+// an error: another server of the machine may have set one.
 func ReadCookie(r *http.Request, name string, secure bool) (string, error) {
 	found := r.CookiesNamed(fullName(name, secure))
 	switch len(found) {

@@ -25,8 +25,9 @@ type TakenError struct{ Name string }
 
 func (e *TakenError) Error() string { return "there is a token named " + e.Name }
 
-// Add returns the text of a file of tokens with a further one, whose scope is written as given. All else stays as it is. The
-// result has been parsed: it has the tokens of before and the new one. A layout in which that cannot be done is an error.
+// Add returns the text of a file of tokens with a further one, whose scope is written as given. All else stays as it
+// is. The result has been parsed: it has the tokens of before and the new one. A layout in which that cannot be done is
+// an error.
 func Add(text []byte, e Entry, scope string, d access.Defaults) ([]byte, error) {
 	set, err := Parse(text, d)
 	if err != nil {
@@ -48,8 +49,8 @@ func Add(text []byte, e Entry, scope string, d access.Defaults) ([]byte, error) 
 	return nil, errors.New("the layout of the file has no place for a further token that is safe to fill: run almanac token create without --token-file, and add the line that it prints by hand")
 }
 
-// Remove returns the text of a file of tokens without the one of a name. All else stays as it is. The result has been parsed: it
-// has the other tokens. A layout in which that cannot be done is an error.
+// Remove returns the text of a file of tokens without the one of a name. All else stays as it is. The result has been
+// parsed: it has the other tokens. A layout in which that cannot be done is an error.
 func Remove(text []byte, name string, d access.Defaults) ([]byte, error) {
 	set, err := Parse(text, d)
 	if err != nil {
@@ -87,7 +88,8 @@ func isFlow(root *yaml.Node) bool {
 	return root != nil && root.Kind == yaml.SequenceNode && root.Style&yaml.FlowStyle != 0
 }
 
-// addLine tries to add a line to a list whose elements begin with hyphens: at the end of the file, or further up, to the last token.
+// addLine tries to add a line to a list whose elements begin with hyphens: at the end of the file, or further up, to
+// the last token.
 func addLine(text []byte, s *Set, root *yaml.Node, flow string, try func([]byte) bool) bool {
 	lines, end := splitLines(text)
 	if n := len(lines); n > 0 && !bytes.HasSuffix(lines[n-1], []byte("\n")) {
@@ -138,7 +140,8 @@ func removeLines(text []byte, s *Set, i int, try func([]byte) bool) bool {
 	for more := range min(maxTries, first-before+after-last) {
 		for above := range more + 1 {
 			from, to := first-1-above, last+more-above
-			if from < before || to > after || to > len(lines) { // the YAML decoder counts line breaks that are none here
+			if from < before || to > after || to > len(lines) {
+				// the YAML decoder counts line breaks that are none here
 				continue
 			}
 			if try(slices.Concat(bytes.Join(lines[:from], nil), bytes.Join(lines[to:], nil))) {
@@ -149,7 +152,8 @@ func removeLines(text []byte, s *Set, i int, try func([]byte) bool) bool {
 	return false
 }
 
-// removeFromFlow tries to remove a mapping from a list between brackets, with the comma after it or else the one before it.
+// removeFromFlow tries to remove a mapping from a list between brackets, with the comma after it or else the one before
+// it.
 func removeFromFlow(text []byte, n *yaml.Node, try func([]byte) bool) bool {
 	from := offset(text, n)
 	if from < 0 {

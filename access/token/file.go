@@ -125,8 +125,8 @@ func readEntry(r *strictyaml.Reader, n *yaml.Node, path string, d access.Default
 // Entries returns the tokens in the order of the file.
 func (s *Set) Entries() []Entry { return s.list }
 
-// Append returns the text of a file with a further token at its end. It must be a file that [Parse] accepts, whose lists have no
-// brackets; [Add] takes any.
+// Append returns the text of a file with a further token at its end. It must be a file that [Parse] accepts, whose
+// lists have no brackets; [Add] takes any.
 func Append(text []byte, e Entry, scope string) []byte {
 	if len(text) > 0 && text[len(text)-1] != '\n' {
 		text = append(text, '\n')

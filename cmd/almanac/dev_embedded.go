@@ -156,11 +156,13 @@ func prepare(ctx context.Context, s *scheduler.Service, log *slog.Logger) error 
 	switch {
 	case err == nil:
 		return nil
-	case job.KindOf(err) == job.KindUnavailable && ctx.Err() == nil: // for example after a run with a wrong encryption key, for a while
+	case job.KindOf(err) == job.KindUnavailable && ctx.Err() == nil:
+		// for example after a run with a wrong encryption key, for a while
 		log.WarnContext(ctx, "the job collection does not answer yet", "collection", k.Name, "error", err)
 		return nil
 	}
-	return fmt.Errorf("look for the job collection %q: %w", k.Name, cmp.Or(errors.Unwrap(err), err)) // the API's text hides the cause
+	// the API's text hides the cause
+	return fmt.Errorf("look for the job collection %q: %w", k.Name, cmp.Or(errors.Unwrap(err), err))
 }
 
 // A node is what dev and server announce.

@@ -26,8 +26,8 @@ func main() {
 	}
 }
 
-// withoutAnswers is the output of the standard library's log. It leaves out what package net/http writes there of a host that sends more
-// than its answer: the bytes themselves, which may have secrets of a request.
+// withoutAnswers is the output of the standard library's log. It leaves out what package net/http writes there of a
+// host that sends more than its answer: the bytes themselves, which may have secrets of a request.
 type withoutAnswers struct{ to io.Writer }
 
 // Write implements [io.Writer].

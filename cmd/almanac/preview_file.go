@@ -29,8 +29,8 @@ type previewOptions struct {
 
 func (o previewOptions) json() bool { return o.Output == settings.OutputJSON }
 
-// previewFile writes when the definition in a file would run to out, and notes on it to notes. The error may mean that the
-// job would never run.
+// previewFile writes when the definition in a file would run to out, and notes on it to notes. The error may mean that
+// the job would never run.
 func previewFile(in io.Reader, out, notes io.Writer, o previewOptions) error {
 	body, err := io.ReadAll(io.LimitReader(in, maxPreview))
 	if err != nil {
@@ -96,8 +96,8 @@ func (c *comparison) at(n int, t time.Time) string {
 	return "  " + c.release + ": " + c.occurrences[n].UTC().Format(time.RFC3339)
 }
 
-// compare returns when the definition would run with the other time zones; nil if there are none. Times in it without an offset are
-// read in these, too.
+// compare returns when the definition would run with the other time zones; nil if there are none. Times in it without
+// an offset are read in these, too.
 func (o previewOptions) compare(body []byte, take int) (*comparison, error) {
 	if o.Compare == nil {
 		return nil, nil
@@ -125,8 +125,8 @@ func (o previewOptions) zoneOf(d job.Definition) *time.Location {
 	return cmp.Or(o.Zone, time.UTC)
 }
 
-// printOccurrences prints a line for each time: the local time in the zone, the zone, and the time in UTC; and the other time if that
-// differs.
+// printOccurrences prints a line for each time: the local time in the zone, the zone, and the time in UTC; and the
+// other time if that differs.
 func printOccurrences(out io.Writer, times []time.Time, zone *time.Location, other *comparison) error {
 	w := bufio.NewWriter(out)
 	for n, t := range times {

@@ -38,8 +38,8 @@ func askProbe(ctx context.Context, scheme, listen, path string) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	// There is no proxy, since it is this machine. Its certificate has the name that other machines call it by, and so does
-	// not fit the address; nothing secret is sent.
+	// There is no proxy, since it is this machine. Its certificate has the name that other machines call it by, and so
+	// does not fit the address; nothing secret is sent.
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	response, err := (&http.Client{Transport: transport}).Do(request)
 	if err != nil {

@@ -76,7 +76,8 @@ func refuseUnknownTopics(root *cobra.Command) {
 		return err
 	}
 	completion, _, _ := root.Find([]string{"completion"})
-	completion.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() } // cobra checks Args only of commands that run
+	// cobra checks Args only of commands that run
+	completion.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 }
 
 // explain adds to an error about a command line where help is.

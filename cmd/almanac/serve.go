@@ -48,10 +48,12 @@ func serve(ctx context.Context, p *wiring.Process, l net.Listener, tls *tls.Conf
 	return nil
 }
 
-// warmAfter is when a process that has started reads what lists across jobs need. Before, jobs may have much to catch up on.
+// warmAfter is when a process that has started reads what lists across jobs need. Before, jobs may have much to catch
+// up on.
 const warmAfter = 10 * time.Second
 
-// lookAhead prepares lists across the jobs of the short paths, which then need not read all jobs first, and keeps making forecasts.
+// lookAhead prepares lists across the jobs of the short paths, which then need not read all jobs first, and keeps
+// making forecasts.
 func lookAhead(ctx context.Context, s *scheduler.Service, t *telemetry.Telemetry) {
 	if wfclient.Sleep(ctx, warmAfter) != nil {
 		return

@@ -8,9 +8,11 @@ import (
 
 // An Actor is who asked for a change.
 type Actor struct {
-	Caller        string `json:"caller,omitempty"`      // name of the authenticated caller; empty if the API asks for no login
-	Address       string `json:"address,omitempty"`     // IP address of the caller
-	CorrelationID string `json:"correlation,omitempty"` // x-ms-correlation-request-id of the answer, which the caller may choose
+	// name of the authenticated caller; empty if the API asks for no login
+	Caller  string `json:"caller,omitempty"`
+	Address string `json:"address,omitempty"` // IP address of the caller
+	// x-ms-correlation-request-id of the answer, which the caller may choose
+	CorrelationID string `json:"correlation,omitempty"`
 }
 
 // Itself is the caller of what Almanac changes by a policy of the job, and nobody asked for.

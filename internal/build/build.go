@@ -10,7 +10,8 @@ import (
 
 // Info is what a program was built from.
 type Info struct {
-	Version string `json:"version"`            // of a release; otherwise "dev-" and the first 12 digits of the commit, or "dev"
+	// of a release; otherwise "dev-" and the first 12 digits of the commit, or "dev"
+	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`   // in full; "" if it is not known
 	Go      string `json:"go"`                 // version of Go
 	SDK     string `json:"sdk"`                // version of Temporal's SDK

@@ -1,7 +1,8 @@
-// Package callers limits what each caller of a server may ask of it, so that no caller makes others wait: how many requests a
-// second, how many at once, and how many failed logins.
+// Package callers limits what each caller of a server may ask of it, so that no caller makes others wait: how many
+// requests a second, how many at once, and how many failed logins.
 //
-// A caller is a text: an address, or who has logged in. Callers that have been idle are forgotten, so memory is bounded.
+// A caller is a text: an address, or who has logged in. Callers that have been idle are forgotten, so memory is
+// bounded.
 package callers
 
 import (
@@ -61,8 +62,8 @@ func NewLimiter(l Limits) *Limiter {
 	return limiter
 }
 
-// Admit returns when a request of a caller may be processed. Call done when it was. The error is a [*Refusal], or that of
-// ctx if it ends while the request waits.
+// Admit returns when a request of a caller may be processed. Call done when it was. The error is a [*Refusal], or that
+// of ctx if it ends while the request waits.
 func (l *Limiter) Admit(ctx context.Context, name string) (done func(), err error) {
 	if l == nil {
 		return func() {}, nil

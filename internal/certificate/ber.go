@@ -19,8 +19,8 @@ const (
 
 var errEncoding = errors.New("the encoding cannot be read")
 
-// toDER returns a value in BER as package asn1 reads it: with definite lengths, as short as possible, and with octet strings in one part. What
-// is in an octet string stays as it is. Values in DER stay as they are.
+// toDER returns a value in BER as package asn1 reads it: with definite lengths, as short as possible, and with octet
+// strings in one part. What is in an octet string stays as it is. Values in DER stay as they are.
 func toDER(ber []byte) ([]byte, error) {
 	der, rest, err := convertValue(ber, 0)
 	if err == nil && len(rest) > 0 {

@@ -89,14 +89,16 @@ func Read(text, password string) (tls.Certificate, error) {
 	return c, nil
 }
 
-// isUnsupported reports whether an error is that of an algorithm which is not supported. Package pkcs12 has only a text for that of a key.
+// isUnsupported reports whether an error is that of an algorithm which is not supported. Package pkcs12 has only a text
+// for that of a key.
 func isUnsupported(err error) bool {
 	unsupported, ok := errors.AsType[pkcs12.NotImplementedError](err)
 	return ok && strings.Contains(string(unsupported), "algorithm") ||
 		err != nil && strings.Contains(err.Error(), "shrouded key bag") && strings.HasSuffix(err.Error(), "is not supported")
 }
 
-// isDecryption reports whether an error is that of a part which the password does not decrypt. Package pkcs12 has only a text for those of keys.
+// isDecryption reports whether an error is that of a part which the password does not decrypt. Package pkcs12 has only
+// a text for those of keys.
 func isDecryption(err error) bool {
 	return err != nil && strings.Contains(err.Error(), pkcs12.ErrDecryption.Error())
 }
@@ -126,7 +128,8 @@ func chainOf(key any, certificates []*x509.Certificate) []*x509.Certificate {
 		}
 		last := certificates[i]
 		chain = append(chain, last)
-		certificates = slices.DeleteFunc(certificates, func(c *x509.Certificate) bool { return c.Equal(last) }) // some files have it twice
+		// some files have it twice
+		certificates = slices.DeleteFunc(certificates, func(c *x509.Certificate) bool { return c.Equal(last) })
 		next = func(c *x509.Certificate) bool { return bytes.Equal(c.RawSubject, last.RawIssuer) }
 	}
 }

@@ -64,8 +64,9 @@ func contentInBER(octets []byte) bool {
 	return err == nil && !bytes.Equal(der, content)
 }
 
-// remake returns a PFX file with the same content in DER, and a MAC of its own, after it has checked that of the file, if it has one. The error is
-// ErrPassword if that is of another password or another content. The number of hashing rounds has been checked.
+// remake returns a PFX file with the same content in DER, and a MAC of its own, after it has checked that of the file,
+// if it has one. The error is ErrPassword if that is of another password or another content. The number of hashing
+// rounds has been checked.
 func remake(pfx []byte, password string) ([]byte, error) {
 	der, err := toDER(pfx)
 	if err != nil {
@@ -157,7 +158,8 @@ func bmp(password string) []byte {
 	return b
 }
 
-// mac returns the MAC of a content by a password: HMAC with the key of RFC 7292, appendix B, which is as long as the hash.
+// mac returns the MAC of a content by a password: HMAC with the key of RFC 7292, appendix B, which is as long as the
+// hash.
 func mac(newHash func() hash.Hash, password, salt []byte, rounds int, content []byte) []byte {
 	const forMAC = 3
 	h := newHash()

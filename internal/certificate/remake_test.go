@@ -19,8 +19,9 @@ import (
 	"almanac/internal/certificate"
 )
 
-// The files are of OpenSSL 3.0, all with the password hush. Those in BER have the same content with indefinite lengths and octet strings in
-// parts of a kilobyte, as old Windows, NSS and Apple's keychain write it: all of it, or the envelope alone. The option -nomac leaves out the MAC.
+// The files are of OpenSSL 3.0, all with the password hush. Those in BER have the same content with indefinite lengths
+// and octet strings in parts of a kilobyte, as old Windows, NSS and Apple's keychain write it: all of it, or the
+// envelope alone. The option -nomac leaves out the MAC.
 func TestPFXFilesOfOtherProgramsAreRead(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.pfx")

@@ -29,10 +29,11 @@ const (
 // documentation unless a comment names another. They are listed because some would otherwise count as
 // private or public.
 var metadataServices = []netip.Prefix{
-	netip.MustParsePrefix("169.254.169.254/32"),     // most clouds
-	netip.MustParsePrefix("168.63.129.16/32"),       // Azure
-	netip.MustParsePrefix("100.100.100.200/32"),     // Alibaba Cloud
-	netip.MustParsePrefix("fd00:100::100:200/128"),  // Alibaba Cloud, by a pull request to cloud-init of May 2026 that is open
+	netip.MustParsePrefix("169.254.169.254/32"), // most clouds
+	netip.MustParsePrefix("168.63.129.16/32"),   // Azure
+	netip.MustParsePrefix("100.100.100.200/32"), // Alibaba Cloud
+	// Alibaba Cloud, by a pull request to cloud-init of May 2026 that is open
+	netip.MustParsePrefix("fd00:100::100:200/128"),
 	netip.MustParsePrefix("192.0.0.192/32"),         // Oracle Cloud
 	netip.MustParsePrefix("fd00:c1::a9fe:a9fe/128"), // Oracle Cloud, by its own SDKs (instance principals)
 	netip.MustParsePrefix("fd00:ec2::/32"),          // AWS
@@ -44,9 +45,10 @@ var metadataServices = []netip.Prefix{
 var (
 	ipv4Loopback     = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	limitedBroadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
-	sharedSpace      = netip.MustParsePrefix("100.64.0.0/10") // RFC 6598: carrier-grade NAT; some clusters use it as a private network
-	compatible       = netip.MustParsePrefix("::/96")         // RFC 4291: IPv4-compatible, deprecated
-	sixToFour        = netip.MustParsePrefix("2002::/16")     // RFC 3056
+	// RFC 6598: carrier-grade NAT; some clusters use it as a private network.
+	sharedSpace = netip.MustParsePrefix("100.64.0.0/10")
+	compatible  = netip.MustParsePrefix("::/96")     // RFC 4291: IPv4-compatible, deprecated
+	sixToFour   = netip.MustParsePrefix("2002::/16") // RFC 3056
 )
 
 // internet checks addresses against IANA's registries of special-purpose addresses.

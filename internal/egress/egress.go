@@ -9,10 +9,10 @@
 //
 // # Rules
 //
-// The addresses that Almanac and Temporal listen on are always refused: see [Guard.Protect]. So is every port of a host that
-// Temporal or another service of Almanac runs on, unless the allow list has the host with the port: see [Guard.ProtectHost]. For
-// others the mode says which addresses are refused. Two lists of addresses, networks (10.0.0.0/8) and names
-// (www.example.com, or *.example.com for every name below it) modify the mode:
+// The addresses that Almanac and Temporal listen on are always refused: see [Guard.Protect]. So is every port of a host
+// that Temporal or another service of Almanac runs on, unless the allow list has the host with the port: see
+// [Guard.ProtectHost]. For others the mode says which addresses are refused. Two lists of addresses, networks
+// (10.0.0.0/8) and names (www.example.com, or *.example.com for every name below it) modify the mode:
 //
 //   - Entries of the deny list are always refused. A name is refused before it is looked up, which
 //     stops requests by this name only: the host can still be reached by its other names and its
@@ -195,7 +195,8 @@ func (g *Guard) checkName(host, port string) error {
 	return nil
 }
 
-// isProtected reports whether a normal host is one of [Guard.ProtectHost]. The caller holds the lock. Addresses are compared elsewhere.
+// isProtected reports whether a normal host is one of [Guard.ProtectHost]. The caller holds the lock. Addresses are
+// compared elsewhere.
 func (g *Guard) isProtected(name string) bool {
 	_, isAddress := address(name)
 	return !isAddress && slices.ContainsFunc(g.hosts, func(h *protectedHost) bool { return h.name == name })

@@ -12,15 +12,16 @@ import (
 	"time"
 )
 
-// TemporalPorts are the ports that the services of a Temporal cluster listen on by default: each service for the others (7234 to
-// 7239), the frontend for clients by gRPC (7233, 7236) and by HTTP (7243, 7246), and the membership of each (6933 to 6939). Who
-// reaches one of them can read and end all workflows.
+// TemporalPorts are the ports that the services of a Temporal cluster listen on by default: each service for the others
+// (7234 to 7239), the frontend for clients by gRPC (7233, 7236) and by HTTP (7243, 7246), and the membership of each
+// (6933 to 6939). Who reaches one of them can read and end all workflows.
 var TemporalPorts = []uint16{7233, 7234, 7235, 7236, 7239, 7243, 7246, 6933, 6934, 6935, 6936, 6939}
 
 const (
 	hostAge    = 5 * time.Second  // from when on the addresses of a host are looked up anew
 	maxHostAge = 30 * time.Second // from when on a connection waits for them
-	keepHost   = 10 * time.Minute // how long an address counts after DNS had it last: answers may be parts of a longer list
+	// how long an address counts after DNS had it last: answers may be parts of a longer list.
+	keepHost   = 10 * time.Minute
 	dnsTimeout = 5 * time.Second
 )
 
@@ -29,8 +30,9 @@ const (
 	likelyPort = "no action may reach this port of this machine: Almanac or a Web UI of Temporal usually listens there; an operator can except it, with --egress-allow HOST:PORT"
 )
 
-// ProtectHost refuses connections to a host that Temporal or another service of Almanac runs on: to every port, by its name and by
-// the addresses that the name has. Entries of the allow list with a port are excepted, but for [TemporalPorts].
+// ProtectHost refuses connections to a host that Temporal or another service of Almanac runs on: to every port, by its
+// name and by the addresses that the name has. Entries of the allow list with a port are excepted, but for
+// [TemporalPorts].
 //
 // On this machine, which runs other services as well, it refuses these ports alone, as [Guard.Protect] does.
 //
@@ -54,8 +56,8 @@ func (g *Guard) ProtectHost(host string) error {
 	return nil
 }
 
-// ProtectLikely refuses connections to ports of this machine that the allow list does not except, because servers of Almanac that
-// this process does not know may listen there.
+// ProtectLikely refuses connections to ports of this machine that the allow list does not except, because servers of
+// Almanac that this process does not know may listen there.
 func (g *Guard) ProtectLikely(ports ...uint16) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

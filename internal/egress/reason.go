@@ -68,8 +68,8 @@ func tlsReason(err error) string {
 // rejected matches why an authority of a known name was not accepted, and its name, both quoted by %q.
 var rejected = regexp.MustCompile(`\(possibly because of ("(?:[^"\\]|\\.)*") while trying to verify candidate authority certificate ("(?:[^"\\]|\\.)*")\)$`)
 
-// unknownAuthority describes an error that package x509 has also for a certificate whose authority is known but whose signature it
-// does not accept. It tells them apart in its text alone.
+// unknownAuthority describes an error that package x509 has also for a certificate whose authority is known but whose
+// signature it does not accept. It tells them apart in its text alone.
 func unknownAuthority(err x509.UnknownAuthorityError) string {
 	parts := rejected.FindStringSubmatch(err.Error())
 	if parts == nil {

@@ -59,8 +59,9 @@ type ServiceBusOptions struct {
 
 // A ServiceBusQueue is a queue of a [ServiceBus].
 type ServiceBusQueue struct {
-	Name             string `json:"name"`
-	DetectDuplicates bool   `json:"detectDuplicates"` // a message with an id that was used before is accepted and dropped
+	Name string `json:"name"`
+	// a message with an id that was used before is accepted and dropped
+	DetectDuplicates bool `json:"detectDuplicates"`
 }
 
 // A ServiceBusTopic is a topic of a [ServiceBus]. Each subscription gets every message.

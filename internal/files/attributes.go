@@ -13,8 +13,8 @@ import (
 // accessList is the attribute with the access control list of a file.
 const accessList = "system.posix_acl_access"
 
-// keepAttributes copies extended attributes. Only an access control list has to be copied: others, such as labels, are the system's
-// to decide about.
+// keepAttributes copies extended attributes. Only an access control list has to be copied: others, such as labels, are
+// the system's to decide about.
 func keepAttributes(f *os.File, from string) error {
 	list := make([]byte, 64<<10) // as long as the kernel lets it be
 	n, err := unix.Listxattr(from, list)

@@ -11,10 +11,10 @@ import (
 	"syscall"
 )
 
-// Change replaces the text of a file by what change makes of it. Changes of one file by any number of processes of this machine
-// happen one after the other, so none is lost. Readers see the old text or the new one, which is on disk when Change returns.
-// Permissions, owner, extended attributes and symbolic links stay as they are. If change, or anything else, fails, the file is
-// untouched. With create, a missing file is made, for this process's user alone.
+// Change replaces the text of a file by what change makes of it. Changes of one file by any number of processes of this
+// machine happen one after the other, so none is lost. Readers see the old text or the new one, which is on disk when
+// Change returns. Permissions, owner, extended attributes and symbolic links stay as they are. If change, or anything
+// else, fails, the file is untouched. With create, a missing file is made, for this process's user alone.
 func Change(name string, create bool, change func(text []byte) ([]byte, error)) error {
 	f, err := acquire(name, create)
 	if err != nil {

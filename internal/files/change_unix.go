@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// acquire opens a file and waits for its lock, which the kernel releases if the process dies. The lock is that of the file that
-// has the name when it is held, and not of one that has just been replaced.
+// acquire opens a file and waits for its lock, which the kernel releases if the process dies. The lock is that of the
+// file that has the name when it is held, and not of one that has just been replaced.
 func acquire(name string, create bool) (*lockedFile, error) {
 	flags := os.O_RDWR | syscall.O_NONBLOCK
 	if create {

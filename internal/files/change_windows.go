@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// acquire waits for the lock of a file, which is that of a file beside it: Windows replaces no file that is open. Windows releases
-// it if the process dies.
+// acquire waits for the lock of a file, which is that of a file beside it: Windows replaces no file that is open.
+// Windows releases it if the process dies.
 func acquire(name string, create bool) (_ *lockedFile, err error) {
 	if create {
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)

@@ -1,5 +1,5 @@
-// Package files reads the files of the machine's operator, follows what is written to them, and changes them so that no reader and
-// no other change sees half of one. It makes and locks directories for Almanac alone.
+// Package files reads the files of the machine's operator, follows what is written to them, and changes them so that no
+// reader and no other change sees half of one. It makes and locks directories for Almanac alone.
 package files
 
 import (
@@ -13,8 +13,8 @@ import (
 // MaxSize is how long a file may be that [Read] reads, in bytes.
 const MaxSize = 16 << 20
 
-// Read reads a regular file of at most [MaxSize] bytes. It does not wait for anyone: a named pipe, which blocks its reader until
-// somebody writes, and a device, which may never end, are errors.
+// Read reads a regular file of at most [MaxSize] bytes. It does not wait for anyone: a named pipe, which blocks its
+// reader until somebody writes, and a device, which may never end, are errors.
 func Read(name string) ([]byte, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

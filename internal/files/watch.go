@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// interval is how often a file is read. A change is in force when it was read twice, within three times that: an editor or a
-// tool may be about to write the rest.
+// interval is how often a file is read. A change is in force when it was read twice, within three times that: an editor
+// or a tool may be about to write the rest.
 const interval = 500 * time.Millisecond
 
 // A Watched is a file of the operator, parsed anew when it changes. It is safe for concurrent use.
@@ -97,7 +97,8 @@ func (f *Watched[T]) look(ctx context.Context, log *slog.Logger) {
 // errUnsettled is the error of a content that was read for the first time.
 var errUnsettled = errors.New("the file is changing")
 
-// read parses the file if its content is not what was parsed last, but what was read last. changed reports whether it did.
+// read parses the file if its content is not what was parsed last, but what was read last. changed reports whether it
+// did.
 func (f *Watched[T]) read() (changed bool, err error) {
 	text, err := Read(f.name)
 	if err != nil {

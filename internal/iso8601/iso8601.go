@@ -74,8 +74,8 @@ func ParseTime(s string, loc *time.Location) (Time, error) {
 	return Time{t.Add(ticks * tick)}, nil
 }
 
-// otherForms matches a date and time in a form that RFC 3339 or ISO 8601 also has: with letters in lower case, and an offset without a colon or
-// without minutes.
+// otherForms matches a date and time in a form that RFC 3339 or ISO 8601 also has: with letters in lower case, and an
+// offset without a colon or without minutes.
 var otherForms = regexp.MustCompile(`^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(?:([Zz])|([+-]\d\d)(?::?(\d\d))?)?$`)
 
 // extended returns a date and time in the form that package recurrence parses; another text as it is.

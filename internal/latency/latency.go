@@ -1,7 +1,8 @@
 // Package latency measures how long Temporal takes to answer, so that time limits can follow it.
 //
-// A time limit that stays the same while the server becomes slow makes more work: what is late counts as lost, and is done again.
-// So a worker has one [Meter] of the calls that write, and what it waits for grows with it, see [Meter.Patience].
+// A time limit that stays the same while the server becomes slow makes more work: what is late counts as lost, and is
+// done again. So a worker has one [Meter] of the calls that write, and what it waits for grows with it, see
+// [Meter.Patience].
 package latency
 
 import (
@@ -13,8 +14,8 @@ import (
 // Kept is how long a slow time is remembered, up to twice as long: more than the minute between herds.
 const Kept = 70 * time.Second
 
-// A Longest is the longest of some durations that were noted lately: within [Kept], up to twice as long. The zero value is ready
-// for use.
+// A Longest is the longest of some durations that were noted lately: within [Kept], up to twice as long. The zero value
+// is ready for use.
 type Longest struct {
 	began           time.Time
 	longest, before time.Duration // since began, and in the Kept before
@@ -53,8 +54,8 @@ const (
 	margin = 3
 )
 
-// A Meter measures how long calls take. A call without an answer counts as one that was answered now. The zero value is ready for
-// use; a nil Meter measures nothing.
+// A Meter measures how long calls take. A call without an answer counts as one that was answered now. The zero value is
+// ready for use; a nil Meter measures nothing.
 type Meter struct {
 	mu      sync.Mutex
 	average time.Duration
@@ -107,8 +108,8 @@ func (m *Meter) Lately() time.Duration {
 	return m.slowest.Lately(now)
 }
 
-// Patience returns how long to wait for something that takes a call: at least least, longer while the server is slow, and at most
-// most.
+// Patience returns how long to wait for something that takes a call: at least least, longer while the server is slow,
+// and at most most.
 func (m *Meter) Patience(least, most time.Duration) time.Duration {
 	return min(max(least, margin*m.Lately()), most)
 }

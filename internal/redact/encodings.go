@@ -216,7 +216,8 @@ func base64Run(rest string) (string, int) {
 	return longest, size + padding
 }
 
-// base64Lines decodes base64 in lines, as mails and PEM files have it: all but the last of one length, which is a multiple of 4.
+// base64Lines decodes base64 in lines, as mails and PEM files have it: all but the last of one length, which is a
+// multiple of 4.
 func base64Lines(rest string) (string, int) {
 	length := runSize(rest)
 	run, size := rest[:length], length
@@ -239,8 +240,9 @@ func base64Lines(rest string) (string, int) {
 // runSize returns the number of characters of base64 at the beginning of a text.
 func runSize(text string) int { return len(text) - len(strings.TrimLeft(text, base64Marks)) }
 
-// longestBase64 decodes characters of base64. Those before and after the encoded text may look like base64 too, so of the four ways to
-// read them it takes the one with the longest text; "" if none has a text of MinSecret bytes. The text may be UTF-16.
+// longestBase64 decodes characters of base64. Those before and after the encoded text may look like base64 too, so of
+// the four ways to read them it takes the one with the longest text; "" if none has a text of MinSecret bytes. The text
+// may be UTF-16.
 func longestBase64(run string) (best string) {
 	run, longest := standardAlphabet.Replace(run), MinSecret-1
 	for skip := 0; skip < 4 && len(run)-skip >= minRun; skip++ {
@@ -259,7 +261,8 @@ func longestBase64(run string) (best string) {
 	return best
 }
 
-// fromUTF16 returns a text in UTF-8. It is taken for UTF-16 if the upper bytes of more than three of four characters are zero.
+// fromUTF16 returns a text in UTF-8. It is taken for UTF-16 if the upper bytes of more than three of four characters
+// are zero.
 func fromUTF16(text []byte) string {
 	var zeros [2]int
 	for i, c := range text {

@@ -25,8 +25,8 @@ func isNoText(r rune) bool {
 	return r == utf8.RuneError || unicode.IsControl(r) && r != '\t' && r != '\r' && r != '\n'
 }
 
-// IsText reports whether the beginning of a text is UTF-8 without control characters other than tab and line ends. It may be cut off
-// anywhere.
+// IsText reports whether the beginning of a text is UTF-8 without control characters other than tab and line ends. It
+// may be cut off anywhere.
 func IsText(beginning []byte) bool {
 	return !strings.ContainsFunc(wholeRunes(string(beginning)), isNoText)
 }
@@ -42,8 +42,8 @@ func Cut(s string, limit int) string {
 	return prefix(s, limit-len(ellipsis)) + ellipsis
 }
 
-// CutJSON is Cut with a limit of the bytes that s takes in a JSON string, without its quotes: package encoding/json writes
-// some characters, such as <, in 6 bytes.
+// CutJSON is Cut with a limit of the bytes that s takes in a JSON string, without its quotes: package encoding/json
+// writes some characters, such as <, in 6 bytes.
 func CutJSON(s string, limit int) string {
 	if sizeInJSON(s) <= limit {
 		return s

@@ -27,8 +27,8 @@ var Execution = job.Execution{
 // Anywhere lets actions connect to any address, this machine's included.
 var Anywhere, _ = egress.Parse(egress.ModeAny, nil, nil)
 
-// FilledIn returns an error action whose placeholders are filled in for [Execution], after the action failed with the error
-// "it" <failed> & ended.
+// FilledIn returns an error action whose placeholders are filled in for [Execution], after the action failed with the
+// error "it" <failed> & ended.
 func FilledIn(t *testing.T, a *job.Action) *job.Action {
 	t.Helper()
 	require.Empty(t, template.Check(a, true))

@@ -37,8 +37,9 @@ func Parse(text []byte) (*yaml.Node, error) {
 	return document.Content[0], nil
 }
 
-// CheckEnd notes a mistake if the text of a document ends in the middle of a line, in a value that is neither quoted nor in brackets. A
-// file that was cut off, as by a full disk, could otherwise mean more than the whole: "scope: /" more than "scope: /jobCollections/payroll".
+// CheckEnd notes a mistake if the text of a document ends in the middle of a line, in a value that is neither quoted
+// nor in brackets. A file that was cut off, as by a full disk, could otherwise mean more than the whole: "scope: /"
+// more than "scope: /jobCollections/payroll".
 func (r *Reader) CheckEnd(root *yaml.Node, text []byte) {
 	end := lastNode(root)
 	if end.Kind == yaml.ScalarNode && end.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0 && end.Value != "" && strings.HasSuffix(string(text), end.Value) {

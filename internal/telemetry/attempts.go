@@ -80,7 +80,8 @@ func (e *Attempt) first() bool { return e.Number == 1 && !e.ErrorAction }
 
 func (e *Attempt) kind() string { return cmp.Or(e.Kind, "other") }
 
-// An Observed is an attempt that is being made, or has ended. A nil Observed is of an attempt that this process did not make.
+// An Observed is an attempt that is being made, or has ended. A nil Observed is of an attempt that this process did not
+// make.
 type Observed struct {
 	attempt         Attempt
 	execution, span trace.Span // nil: no traces
@@ -120,8 +121,8 @@ func (a *Attempts) Drop(o *Observed) {
 	}
 }
 
-// End observes the end of a begun attempt. answer is the class of the receiver's answer, failure is empty if the attempt
-// succeeded; it must not hold a secret.
+// End observes the end of a begun attempt. answer is the class of the receiver's answer, failure is empty if the
+// attempt succeeded; it must not hold a secret.
 func (a *Attempts) End(o *Observed, answer, failure string, end time.Time) {
 	if o == nil {
 		return

@@ -26,8 +26,8 @@ type forecast struct {
 	n    int
 }
 
-// Forecasts returns a function that shows how many actions come due in the fullest second of the next hour, and which it is. If the
-// worker is in this process, and has not been seen to send as many in time, the log says so.
+// Forecasts returns a function that shows how many actions come due in the fullest second of the next hour, and which
+// it is. If the worker is in this process, and has not been seen to send as many in time, the log says so.
 func (t *Telemetry) Forecasts() (show func(second time.Time, due int)) {
 	if t == nil {
 		return func(time.Time, int) {}

@@ -26,9 +26,9 @@ func counter(name, help string, labels ...string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 }
 
-// sdkView makes the metrics of Temporal's SDK few. Their histograms have few buckets, and each request is measured once, with
-// its retries. The latency of a workflow from its start to its end is left out:
-// the workflow of a job ends when its run is long enough.
+// sdkView makes the metrics of Temporal's SDK few. Their histograms have few buckets, and each request is measured
+// once, with its retries. The latency of a workflow from its start to its end is left out: the workflow of a job ends
+// when its run is long enough.
 func sdkView(i sdkmetric.Instrument) (sdkmetric.Stream, bool) {
 	s := sdkmetric.Stream{Name: i.Name, Description: i.Description, Unit: i.Unit}
 	if i.Name == "temporal_workflow_endtoend_latency" || strings.HasSuffix(i.Name, "_attempt") {

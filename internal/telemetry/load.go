@@ -13,14 +13,14 @@ const (
 	overloadedAfter = 5 * time.Second
 	logPause        = time.Minute
 
-	// A second counts as punctual if at least 99 % of what was due in it was sent within punctualWithin. That is judged when
-	// judgedAfter has passed.
+	// A second counts as punctual if at least 99 % of what was due in it was sent within punctualWithin. That is judged
+	// when judgedAfter has passed.
 	punctualWithin = time.Second
 	judgedAfter    = time.Minute
 )
 
-// A load is what a worker has to send, and how it keeps up. Only the first attempts of main actions count: they are those that have a
-// due time. The zero value is ready for use.
+// A load is what a worker has to send, and how it keeps up. Only the first attempts of main actions count: they are
+// those that have a due time. The zero value is ready for use.
 type load struct {
 	log *slog.Logger // nil: nothing is logged
 
@@ -82,7 +82,8 @@ func (l *load) send(execution string, due, now time.Time) {
 	}
 }
 
-// overdue returns how many actions are due and not sent, and for how long the oldest of them has been due. l.mu is held.
+// overdue returns how many actions are due and not sent, and for how long the oldest of them has been due. l.mu is
+// held.
 func (l *load) overdue(now time.Time) (n int, oldest time.Duration) {
 	for _, due := range l.waiting {
 		if late := now.Sub(due); late > 0 {
@@ -99,7 +100,8 @@ func (l *load) late(now time.Time) (n int, oldest time.Duration) {
 	return l.overdue(now)
 }
 
-// judge forgets the seconds that are long past, and keeps the size of the largest that was punctual. It looks once a second. l.mu is held.
+// judge forgets the seconds that are long past, and keeps the size of the largest that was punctual. It looks once a
+// second. l.mu is held.
 func (l *load) judge(now time.Time) {
 	if now.Sub(l.judged) < time.Second {
 		return

@@ -7,7 +7,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// LogHandler returns a handler that adds trace_id and span_id to a record whose context has a span, and passes it to next.
+// LogHandler returns a handler that adds trace_id and span_id to a record whose context has a span, and passes it to
+// next.
 func LogHandler(next slog.Handler) slog.Handler { return logHandler{next} }
 
 type logHandler struct{ slog.Handler }

@@ -21,9 +21,9 @@ var methods = []string{http.MethodGet, http.MethodHead, http.MethodPut, http.Met
 // untraced are the routes of probes and scrapes, which get no span.
 var untraced = []string{"/healthz", "/readyz", Path}
 
-// Requests returns a function that observes the requests to the API, once for a process. It is to be called when a request
-// begins, with its route template, or "" if no route has its path. end is to be called when the request is answered. It is nil for a
-// nil Telemetry.
+// Requests returns a function that observes the requests to the API, once for a process. It is to be called when a
+// request begins, with its route template, or "" if no route has its path. end is to be called when the request is
+// answered. It is nil for a nil Telemetry.
 func (t *Telemetry) Requests() func(r *http.Request, route string) (end func(status int)) {
 	if t == nil {
 		return nil
@@ -40,8 +40,9 @@ func (t *Telemetry) Requests() func(r *http.Request, route string) (end func(sta
 	}
 }
 
-// Spans returns a function that begins the span of a request to the API; nil if traces are off. The span is in the trace of a caller who is
-// known, by traceparent, and otherwise begins one: a stranger neither writes into the traces of others nor decides what is sampled.
+// Spans returns a function that begins the span of a request to the API; nil if traces are off. The span is in the
+// trace of a caller who is known, by traceparent, and otherwise begins one: a stranger neither writes into the traces
+// of others nor decides what is sampled.
 func (t *Telemetry) Spans() func(r *http.Request, route string, known bool) (ctx context.Context, end func(status int)) {
 	if !t.Traces() {
 		return nil

@@ -1,8 +1,8 @@
 // Package telemetry measures what a program does: metrics for Prometheus, metrics and traces by OTLP.
 //
 // A metric never has the name of a job as a label, and no label has more than some ten values; the label collection is
-// opt-in. Traces, and metrics by OTLP, are off unless the standard variables (OTEL_*) say where to send them. Nothing of a
-// body, a path, a query or a secret is in a metric or a span.
+// opt-in. Traces, and metrics by OTLP, are off unless the standard variables (OTEL_*) say where to send them. Nothing
+// of a body, a path, a query or a secret is in a metric or a span.
 package telemetry
 
 import (

@@ -14,8 +14,8 @@ import (
 )
 
 // The attempts of an execution are spans below one span of the execution. Several workers may make them, and a workflow
-// writes no spans. So the IDs of the execution's span, and of its trace, follow from the execution's ID; each worker that
-// makes an attempt begins that span, and the one that ends the main action sends it.
+// writes no spans. So the IDs of the execution's span, and of its trace, follow from the execution's ID; each worker
+// that makes an attempt begins that span, and the one that ends the main action sends it.
 
 // executionIDs makes the IDs of spans: those in the context if it has some, otherwise random ones.
 type executionIDs struct{}
@@ -58,7 +58,9 @@ func (executionIDs) NewSpanID(ctx context.Context, _ trace.TraceID) (span trace.
 // An Origin is the request to the API from which an execution comes.
 type Origin struct {
 	Request trace.SpanContext
-	Asked   bool // the request asked for this execution, which belongs to its trace; otherwise it created the job, and the execution links to it
+	// the request asked for this execution, which belongs to its trace; otherwise it created the job, and the execution
+	// links to it
+	Asked bool
 }
 
 type originKey struct{}
@@ -119,8 +121,8 @@ func endSpan(span trace.Span, failure string, end time.Time) {
 // SpanOf returns the span in a context; an invalid one if there is none.
 func SpanOf(ctx context.Context) trace.SpanContext { return trace.SpanContextFromContext(ctx) }
 
-// Headers returns the headers by which the receiver of a request can continue the trace in the context: traceparent and,
-// if there is one, tracestate. There are none if the context has no span.
+// Headers returns the headers by which the receiver of a request can continue the trace in the context: traceparent
+// and, if there is one, tracestate. There are none if the context has no span.
 func Headers(ctx context.Context) map[string]string {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return nil

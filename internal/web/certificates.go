@@ -18,8 +18,9 @@ import (
 // followEvery is the interval at which files of certificates are read again.
 const followEvery = time.Second
 
-// CertificateFiles are files in PEM. Cert has a server's certificate, followed by those of intermediate authorities, and Key
-// its key. ClientCA has the authorities that sign certificates of callers; "" means that callers are not asked for one.
+// CertificateFiles are files in PEM. Cert has a server's certificate, followed by those of intermediate authorities,
+// and Key its key. ClientCA has the authorities that sign certificates of callers; "" means that callers are not asked
+// for one.
 type CertificateFiles struct{ Cert, Key, ClientCA string }
 
 // Certificates are what servers need for TLS. They are read from files, and read again when the files change.
@@ -51,8 +52,8 @@ func LoadCertificates(files CertificateFiles) (*Certificates, error) {
 	return c, nil
 }
 
-// Server returns the configuration of a server that does not ask callers for a certificate: TLS 1.2 or newer, HTTP/2 and
-// HTTP/1.1. Every new connection has the certificate that was loaded last.
+// Server returns the configuration of a server that does not ask callers for a certificate: TLS 1.2 or newer, HTTP/2
+// and HTTP/1.1. Every new connection has the certificate that was loaded last.
 func (c *Certificates) Server() *tls.Config {
 	return config(func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.loaded.Load().server, nil })
 }
@@ -114,8 +115,8 @@ func (c *Certificates) Expires() time.Time {
 	return c.loaded.Load().server.Certificates[0].Leaf.NotAfter
 }
 
-// Expiries returns when the first of the certificates that servers show, "server", and of the authorities of callers, "client-ca",
-// expires.
+// Expiries returns when the first of the certificates that servers show, "server", and of the authorities of callers,
+// "client-ca", expires.
 func (c *Certificates) Expiries() map[string]time.Time { return c.loaded.Load().expiries }
 
 // earliest returns when the first of the certificates in a PEM file expires; the zero time if there is none.

@@ -8,9 +8,9 @@ import (
 // transportSecurity has browsers use https for a year.
 const transportSecurity = "max-age=31536000"
 
-// secured returns a handler that sets security headers on every answer, which h may replace: answers are not cached, load
-// nothing, appear in no frame, and are of the type that they say. Web pages of the same server see where a request comes from,
-// and other sites do not.
+// secured returns a handler that sets security headers on every answer, which h may replace: answers are not cached,
+// load nothing, appear in no frame, and are of the type that they say. Web pages of the same server see where a request
+// comes from, and other sites do not.
 func secured(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()

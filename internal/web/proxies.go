@@ -44,9 +44,9 @@ func ParseProxies(list ...string) (*Proxies, error) {
 }
 
 // Caller returns the address of a request's caller: that of the connection, unless it belongs to a proxy. A proxy's
-// X-Forwarded-For is read from the right, past further proxies, to the first address that is none; what stands left of it was
-// written by the caller. An entry that is no address ends the search at the proxy that wrote it. The zero Addr means that the
-// connection has no address.
+// X-Forwarded-For is read from the right, past further proxies, to the first address that is none; what stands left of
+// it was written by the caller. An entry that is no address ends the search at the proxy that wrote it. The zero Addr
+// means that the connection has no address.
 func (p *Proxies) Caller(r *http.Request) netip.Addr {
 	address, ok := parseAddress(r.RemoteAddr)
 	if !ok || !p.trusts(address) {
@@ -77,8 +77,8 @@ func (p *Proxies) trusts(address netip.Addr) bool {
 	return false
 }
 
-// Resolve returns a handler that passes requests to next with the caller's address, and port 0, as RemoteAddr if they came
-// through a proxy.
+// Resolve returns a handler that passes requests to next with the caller's address, and port 0, as RemoteAddr if they
+// came through a proxy.
 func (p *Proxies) Resolve(next http.Handler) http.Handler {
 	if p == nil {
 		return next

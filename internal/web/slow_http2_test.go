@@ -33,8 +33,8 @@ func slowHTTP2(t *testing.T, h http.Handler) (address string) {
 	return l.Addr().String()
 }
 
-// begin begins a request of HTTP/2 that does not end, and waits until the connection is closed. On a slow machine that may
-// happen at any time, so errors are no failures.
+// begin begins a request of HTTP/2 that does not end, and waits until the connection is closed. On a slow machine that
+// may happen at any time, so errors are no failures.
 func begin(t *testing.T, address, method string, endHeaders bool) {
 	t.Helper()
 	c := tls.Client(dial(t, address, ""), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})

@@ -7,10 +7,11 @@ import (
 	"go.temporal.io/sdk/converter"
 )
 
-// flights have the callers of one query of one workflow share it. A query is made at a time; those who ask meanwhile share the next
-// one, which begins after all of them asked, so that each sees every change that was answered before it asked. Without that, a herd on a
-// busy machine made a query each: if a worker did not answer in time, each was repeated, and each attempt made a worker read the whole history of the
-// workflow again, which took so long that all were in vain. The zero value is ready for use.
+// flights have the callers of one query of one workflow share it. A query is made at a time; those who ask meanwhile
+// share the next one, which begins after all of them asked, so that each sees every change that was answered before it
+// asked. Without that, a herd on a busy machine made a query each: if a worker did not answer in time, each was
+// repeated, and each attempt made a worker read the whole history of the workflow again, which took so long that all
+// were in vain. The zero value is ready for use.
 type flights struct {
 	mu    sync.Mutex
 	lines map[string]*line // by query; one exists while a query is made

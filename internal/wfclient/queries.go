@@ -39,15 +39,16 @@ const (
 	maxExtraAttempts = 16
 )
 
-// ChangeTimeout is the time limit of a whole change. It may wait for a lease to expire, for another worker to take over the
-// workflow task, or, after everything was down, behind the tasks of all jobs that have to catch up. A query before a
-// change has as long, since a change that gives up has to be looked into. It is below the time limit of a request,
+// ChangeTimeout is the time limit of a whole change. It may wait for a lease to expire, for another worker to take over
+// the workflow task, or, after everything was down, behind the tasks of all jobs that have to catch up. A query before
+// a change has as long, since a change that gives up has to be looked into. It is below the time limit of a request,
 // [almanac/api.DefaultTimeout].
 const ChangeTimeout = 50 * time.Second
 
 // Queries queries open workflows of a namespace. It is safe for concurrent use.
 type Queries struct {
-	// Server is asked while [Queries.Ask] has no answer; nil asks nothing. If the server does not answer it either, the query ends with its error.
+	// Server is asked while [Queries.Ask] has no answer; nil asks nothing. If the server does not answer it either, the
+	// query ends with its error.
 	Server *Server
 
 	client    client.Client
@@ -216,8 +217,9 @@ func (m *meanDuration) earlyTimeout() time.Duration {
 	return min(max(minEarlyTimeout, earlyFactor*m.mean), firstTimeout)
 }
 
-// maxMisreadings is the limit of repetitions of a query that failed because of a wrong replay. The pauses between them grow to
-// maxMisreadPause, since a history that grows all the time may be misread again; together they are shorter than firstTimeout.
+// maxMisreadings is the limit of repetitions of a query that failed because of a wrong replay. The pauses between them
+// grow to maxMisreadPause, since a history that grows all the time may be misread again; together they are shorter than
+// firstTimeout.
 const (
 	maxMisreadings  = 5
 	maxMisreadPause = 80 * time.Millisecond

@@ -31,7 +31,8 @@ func Update(ctx context.Context, c client.Client, o client.UpdateWorkflowOptions
 	o.UpdateID = cmp.Or(o.UpdateID, uuid.NewString())
 	for pause := pause; ; pause = min(2*pause, maxPause) {
 		handle, err := c.UpdateWorkflow(ctx, o)
-		if IsNotFound(err) { // or the run that the server found ended before it accepted the update, and the next run is open
+		if IsNotFound(err) {
+			// or the run that the server found ended before it accepted the update, and the next run is open
 			open, unknown := isOpen(ctx, c, o.WorkflowID)
 			if !open {
 				return nil, cmp.Or(unknown, err)
@@ -68,8 +69,8 @@ const ErrTypeGone = "Gone"
 // IsGone reports whether err means that no workflow with the ID is open, or that it is about to close.
 func IsGone(err error) bool { return IsNotFound(err) || IsRefused(err, ErrTypeGone) }
 
-// IsRefused reports whether a workflow refused an update or a query with that error type. Of the failure of a query that a worker answers
-// together with a workflow task, the server hands on only the text (Temporal 1.32).
+// IsRefused reports whether a workflow refused an update or a query with that error type. Of the failure of a query
+// that a worker answers together with a workflow task, the server hands on only the text (Temporal 1.32).
 func IsRefused(err error, errType string) bool {
 	if failed, ok := errors.AsType[*serviceerror.QueryFailed](err); ok {
 		return failed.Failure.GetApplicationFailureInfo().GetType() == errType ||

@@ -191,7 +191,8 @@ func TestQuery(t *testing.T) {
 				late := slices.ContainsFunc(tt.answers, func(a answer) bool { return a.silent || a.takes > 0 || wfclient.IsTimeout(a.err) })
 				require.Equal(t, late, s.unstuck > 0, "%d", s.unstuck)
 				if late {
-					s.answers = []answer{{silent: true}, {value: "hello"}} // after this the sticky queue has been reset in any case
+					// after this the sticky queue has been reset in any case
+					s.answers = []answer{{silent: true}, {value: "hello"}}
 					require.NoError(t, q.Ask(t.Context(), s.id, "status", &value))
 					unstuck := s.unstuck
 					s.answers = []answer{{silent: true}, {value: "hello"}}

@@ -7,7 +7,8 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// Counters is a [client.MetricsHandler] that records Almanac's counters of Temporal's SDK. It is safe for concurrent use.
+// Counters is a [client.MetricsHandler] that records Almanac's counters of Temporal's SDK. It is safe for concurrent
+// use.
 type Counters struct {
 	mu      sync.Mutex
 	counted []string

@@ -12,8 +12,8 @@ import (
 	"almanac/recurrence"
 )
 
-// UseZones has the whole program use a release of the time zone database until the test ends: UTC, and a zone for each name, with the
-// rule of a TZ variable, such as PST8PDT,M3.2.0,M11.1.0. The test must not be parallel.
+// UseZones has the whole program use a release of the time zone database until the test ends: UTC, and a zone for each
+// name, with the rule of a TZ variable, such as PST8PDT,M3.2.0,M11.1.0. The test must not be parallel.
 func UseZones(t *testing.T, release string, rules map[string]string) {
 	t.Helper()
 	t.Setenv("ZONES_IN_USE", release) // which no parallel test may do

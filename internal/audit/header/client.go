@@ -1,5 +1,5 @@
-// Package header carries the actor of a change in the headers of Temporal's calls: from an API into the event history, and from
-// there into the workflow that makes the change.
+// Package header carries the actor of a change in the headers of Temporal's calls: from an API into the event history,
+// and from there into the workflow that makes the change.
 package header
 
 import (

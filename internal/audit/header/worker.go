@@ -8,8 +8,8 @@ import (
 	"almanac/internal/audit"
 )
 
-// ForWorker returns an interceptor for workers. It gives the handlers of updates a context with the actor of the update, for
-// [audit.ActorOf].
+// ForWorker returns an interceptor for workers. It gives the handlers of updates a context with the actor of the
+// update, for [audit.ActorOf].
 func ForWorker(c converter.DataConverter) interceptor.WorkerInterceptor {
 	return &workerInterceptor{converter: c}
 }

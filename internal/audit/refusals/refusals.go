@@ -1,5 +1,5 @@
-// Package refusals writes a log of refused calls: a line of JSON for each, or for several of one caller. The log grows by at most
-// 600 lines a minute.
+// Package refusals writes a log of refused calls: a line of JSON for each, or for several of one caller. The log grows
+// by at most 600 lines a minute.
 package refusals
 
 import (
@@ -22,8 +22,8 @@ const (
 	maxMethod = 20
 )
 
-// Limits of the lines that are written within a minute. What exceeds them is in one more line of each caller at the end of the
-// minute.
+// Limits of the lines that are written within a minute. What exceeds them is in one more line of each caller at the end
+// of the minute.
 const (
 	window     = time.Minute
 	maxLines   = 300 // of all callers
@@ -33,17 +33,20 @@ const (
 
 // A Refusal is a call that was refused. Its JSON is the schema of a line; all members are always there.
 type Refusal struct {
-	Time          time.Time `json:"time"`          // when it was answered, in UTC
-	Principal     string    `json:"principal"`     // who called; empty if that is not known, or if there is no login
-	Client        string    `json:"client"`        // IP address of the caller
-	Method        string    `json:"method"`        // of the request, such as PUT
-	Path          string    `json:"path"`          // of the request, without its query; cut after 512 bytes
-	Action        string    `json:"action"`        // what the caller was not allowed to do; empty if it was refused before that was looked at
-	Status        int       `json:"status"`        // of the answer, such as 403
-	Code          string    `json:"code"`          // of the error in the answer, such as AuthorizationFailed
-	RequestID     string    `json:"requestId"`     // x-ms-request-id of the answer
-	CorrelationID string    `json:"correlationId"` // x-ms-correlation-request-id of the answer, which the caller may choose
-	Count         int       `json:"count"`         // of refused calls for which the line stands: 1, or all of a caller that have no line of their own
+	Time      time.Time `json:"time"`      // when it was answered, in UTC
+	Principal string    `json:"principal"` // who called; empty if that is not known, or if there is no login
+	Client    string    `json:"client"`    // IP address of the caller
+	Method    string    `json:"method"`    // of the request, such as PUT
+	Path      string    `json:"path"`      // of the request, without its query; cut after 512 bytes
+	// what the caller was not allowed to do; empty if it was refused before that was looked at
+	Action    string `json:"action"`
+	Status    int    `json:"status"`    // of the answer, such as 403
+	Code      string `json:"code"`      // of the error in the answer, such as AuthorizationFailed
+	RequestID string `json:"requestId"` // x-ms-request-id of the answer
+	// x-ms-correlation-request-id of the answer, which the caller may choose
+	CorrelationID string `json:"correlationId"`
+	// of refused calls for which the line stands: 1, or all of a caller that have no line of their own
+	Count int `json:"count"`
 }
 
 // A Log is a log of refused calls. It is safe for concurrent use.
@@ -83,8 +86,8 @@ func Open(name string) (*Log, error) {
 	return New(f), nil
 }
 
-// Write writes the line of a refusal at once, so that no end of the process loses it, or counts it for the line at the end of the
-// minute.
+// Write writes the line of a refusal at once, so that no end of the process loses it, or counts it for the line at the
+// end of the minute.
 func (l *Log) Write(r Refusal) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

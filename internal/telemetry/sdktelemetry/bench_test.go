@@ -12,13 +12,14 @@ import (
 	"almanac/internal/telemetry/sdktelemetry"
 )
 
-// BenchmarkExecution measures what metrics and traces add to an execution of a job that is due every minute: the attempt,
-// and what Temporal's SDK counts for a workflow task, an activity and their seven calls.
+// BenchmarkExecution measures what metrics and traces add to an execution of a job that is due every minute: the
+// attempt, and what Temporal's SDK counts for a workflow task, an activity and their seven calls.
 func BenchmarkExecution(b *testing.B) {
 	for _, traced := range []bool{false, true} {
 		b.Run(map[bool]string{false: "metrics", true: "metrics and traces"}[traced], func(b *testing.B) {
 			if traced {
-				b.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://127.0.0.1:1") // nobody receives the spans, which costs as much until they are dropped
+				// nobody receives the spans, which costs as much until they are dropped
+				b.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://127.0.0.1:1")
 			}
 			var options client.Options
 			measured, err := sdktelemetry.Start(b.Context(), telemetry.Options{Log: slog.New(slog.DiscardHandler)}, &options)

@@ -19,8 +19,8 @@ const (
 	headerCreated = "almanac-created" // of an action: the span that started the workflow
 )
 
-// NewHeaders returns an interceptor for workers. It hands the headers of a workflow on to actions, the activities of one
-// type, and makes them the [telemetry.Origin] of the attempts.
+// NewHeaders returns an interceptor for workers. It hands the headers of a workflow on to actions, the activities of
+// one type, and makes them the [telemetry.Origin] of the attempts.
 func NewHeaders(actionType string) interceptor.WorkerInterceptor {
 	return &headers{actionType: actionType}
 }

@@ -9,11 +9,12 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// operationTag tells requests to Temporal apart. Other tags of a request, such as the type of the workflow, are left out.
+// operationTag tells requests to Temporal apart. Other tags of a request, such as the type of the workflow, are left
+// out.
 const operationTag = "operation"
 
-// A cachedHandler keeps the handlers and instruments that it makes. The SDK asks for them anew with each task and request,
-// and making one takes longer than counting. There are few, since each tag has few values.
+// A cachedHandler keeps the handlers and instruments that it makes. The SDK asks for them anew with each task and
+// request, and making one takes longer than counting. There are few, since each tag has few values.
 type cachedHandler struct {
 	root, next                         client.MetricsHandler
 	children, counters, gauges, timers sync.Map // by tags, and by names

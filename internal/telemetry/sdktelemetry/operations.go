@@ -9,8 +9,8 @@ import (
 	"go.temporal.io/sdk/interceptor"
 )
 
-// NewOperations returns an interceptor for workers that measures how many activities of the given types are in progress.
-// Each operation that enables, disables or deletes a job collection runs one of them at a time.
+// NewOperations returns an interceptor for workers that measures how many activities of the given types are in
+// progress. Each operation that enables, disables or deletes a job collection runs one of them at a time.
 func NewOperations(registry *prometheus.Registry, activityTypes ...string) interceptor.WorkerInterceptor {
 	o := &operations{types: activityTypes, inProgress: prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "almanac_operations_in_progress", Help: "Operations on job collections whose jobs this worker is asking.",

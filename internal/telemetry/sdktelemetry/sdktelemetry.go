@@ -1,9 +1,9 @@
-// Package sdktelemetry connects Temporal's SDK with package telemetry: its metrics, and the traces that begin at a request
-// to the API.
+// Package sdktelemetry connects Temporal's SDK with package telemetry: its metrics, and the traces that begin at a
+// request to the API.
 //
-// A workflow writes no spans: it would write them again with each replay. A client call that an API request makes is a span,
-// and puts that span into a header of the start or the update of a workflow. The workflow hands the header on to the actions
-// that it starts, and a worker's attempt reads it there. Headers are in no command that a replay compares.
+// A workflow writes no spans: it would write them again with each replay. A client call that an API request makes is a
+// span, and puts that span into a header of the start or the update of a workflow. The workflow hands the header on to
+// the actions that it starts, and a worker's attempt reads it there. Headers are in no command that a replay compares.
 package sdktelemetry
 
 import (
@@ -47,7 +47,8 @@ func observe(o *client.Options, t *telemetry.Telemetry, log *slog.Logger) error 
 	if err != nil {
 		return fmt.Errorf("trace calls of Temporal: %w", err)
 	}
-	o.Interceptors = append(o.Interceptors, struct{ interceptor.ClientInterceptor }{calls}) // not for workers, see the package comment
+	// not for workers, see the package comment
+	o.Interceptors = append(o.Interceptors, struct{ interceptor.ClientInterceptor }{calls})
 	return nil
 }
 

@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// askInterval is the time between two questions to Temporal about the task queue, askTimeout the limit for its answer.
+	// askInterval is the time between two questions to Temporal about the task queue, askTimeout the limit for its
+	// answer.
 	askInterval = 15 * time.Second
 	askTimeout  = 5 * time.Second
 
@@ -25,12 +26,13 @@ const (
 type queue struct {
 	workers, backlog, age *prometheus.Desc
 
-	mu    sync.Mutex
-	known map[string]*workflowservice.DescribeTaskQueueResponse // by the value of the label queue; only if Temporal answered
+	mu sync.Mutex
+	// by the value of the label queue; only if Temporal answered
+	known map[string]*workflowservice.DescribeTaskQueueResponse
 }
 
-// WatchQueue shows what Temporal says of a task queue, until ctx ends. While Temporal does not answer, there are no such
-// metrics.
+// WatchQueue shows what Temporal says of a task queue, until ctx ends. While Temporal does not answer, there are no
+// such metrics.
 func WatchQueue(ctx context.Context, registry *prometheus.Registry, c client.Client, namespace, name string) {
 	label := []string{"queue"}
 	q := &queue{

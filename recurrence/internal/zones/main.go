@@ -1,9 +1,9 @@
-// Command zones writes the release of the IANA time zone database that Almanac has, into recurrence/tzdata, and the names
-// of time zones that package recurrence knows: its own, and those of Windows in Unicode CLDR.
+// Command zones writes the release of the IANA time zone database that Almanac has, into recurrence/tzdata, and the
+// names of time zones that package recurrence knows: its own, and those of Windows in Unicode CLDR.
 //
-// The database comes from Debian's package tzdata of the newest release that apt-get finds, as the file tzdata.zi, which is
-// IANA's source in short form; zic compiles it. With -zi it comes from another such file. CLDR comes from npm. Run it with
-// `task zoneinfo`.
+// The database comes from Debian's package tzdata of the newest release that apt-get finds, as the file tzdata.zi,
+// which is IANA's source in short form; zic compiles it. With -zi it comes from another such file. CLDR comes from npm.
+// Run it with `task zoneinfo`.
 package main
 
 import (
@@ -113,7 +113,8 @@ func ofDebian(directory string) (source, error) {
 	return source{zi: filepath.Join(root, "usr/share/zoneinfo/tzdata.zi"), published: string(newest[2])}, nil
 }
 
-// compile writes the archive of compiled zones, and says where it comes from. It returns the names of the zones, sorted.
+// compile writes the archive of compiled zones, and says where it comes from. It returns the names of the zones,
+// sorted.
 func compile(directory string, s source) ([]string, error) {
 	text, err := os.ReadFile(s.zi)
 	if err != nil {

@@ -17,7 +17,8 @@ var serverDefaults = map[string]string{
 // stateVariable has the directories that systemd made for a service, separated by colons.
 const stateVariable = "STATE_DIRECTORY"
 
-// stateDirectory sets the default of server's --data, and of worker's --journal, to the directory that systemd made for it.
+// stateDirectory sets the default of server's --data, and of worker's --journal, to the directory that systemd made for
+// it.
 func (c *Config) stateDirectory(command string, getenv Lookup) {
 	if list, _ := getenv(stateVariable); command == "server" || command == "worker" {
 		c.stateDir, _, _ = strings.Cut(list, ":")

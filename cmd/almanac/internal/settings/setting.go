@@ -12,7 +12,8 @@ import (
 
 // A Setting is a flag of some commands, and the environment variable that also sets it.
 type Setting struct {
-	Flag, Short string // without dashes; Flag is "" for secrets, because other users of a machine can read command lines
+	// without dashes; Flag is "" for secrets, because other users of a machine can read command lines
+	Flag, Short string
 	Variable    string // without $; "": none
 	Commands    string // names of the commands that have it, separated by blanks
 	Value       Value

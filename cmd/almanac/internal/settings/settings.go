@@ -1,8 +1,10 @@
-// Package settings has all settings of the commands in one table, and what they mean: values, and the files that they name.
+// Package settings has all settings of the commands in one table, and what they mean: values, and the files that they
+// name.
 //
-// A [Setting] is a flag with its environment variable. [For] gives a command its flags, and [Config.Load] reads them: from the flag,
-// else from the variable, else the default; then it reads the files and checks that the settings agree. One error lists all mistakes,
-// as "--flag: what is wrong; allowed: what is allowed". [Usage] prints help. Package wiring builds what the settings describe.
+// A [Setting] is a flag with its environment variable. [For] gives a command its flags, and [Config.Load] reads them:
+// from the flag, else from the variable, else the default; then it reads the files and checks that the settings agree.
+// One error lists all mistakes, as "--flag: what is wrong; allowed: what is allowed". [Usage] prints help. Package
+// wiring builds what the settings describe.
 package settings
 
 import (
@@ -28,7 +30,8 @@ type Config struct {
 	Listen, TemporalListen, UIListen, CodecListen, WorkerListen string // "": not opened
 	Live                                                        bool
 	Hosts                                                       *web.Hosts // names that the servers answer to
-	PublicURL                                                   *url.URL   // nil: links begin with the host of the request
+	// nil: links begin with the host of the request
+	PublicURL *url.URL
 
 	CodecToken string
 	Origins    []string // that may call the codec server

@@ -22,7 +22,9 @@ import (
 
 // Limits of settings.
 const (
-	maxHold          = 10 * time.Minute    // the heartbeat timeout covers the hold, so after a longer one the loss of a worker that took over would be detected late
+	// the heartbeat timeout covers the hold, so after a longer one the loss of a worker that took over would be
+	// detected late.
+	maxHold          = 10 * time.Minute
 	minRetention     = time.Hour           // Temporal's own limit
 	defaultRetention = 60 * 24 * time.Hour // as Azure Scheduler had
 	maxRetention     = 3650 * 24 * time.Hour
@@ -264,7 +266,8 @@ func isQueueEndpoint(text string) bool {
 	return err == nil
 }
 
-// zoneinfo is where the time zones come from. They are in use as soon as the value is read, before any time zone is loaded.
+// zoneinfo is where the time zones come from. They are in use as soon as the value is read, before any time zone is
+// loaded.
 func zoneinfo() Value {
 	return NewValue("path", allowedRelease, func(path string) error {
 		zones, err := tzdata.Open(path)

@@ -28,7 +28,8 @@ func TestEverySettingSaysWhatItIsInOneSentence(t *testing.T) {
 			if s.Variable == "ZONEINFO" { // as Go's own
 				continue
 			}
-			if s.Variable != "" && s.Flag != "" && s.Commands != "codec" && s.Commands != "worker" { // what they listen on is not the API
+			if s.Variable != "" && s.Flag != "" && s.Commands != "codec" && s.Commands != "worker" {
+				// what they listen on is not the API
 				require.Equal(t, "ALMANAC_"+strings.ToUpper(strings.ReplaceAll(s.Flag, "-", "_")), s.Variable)
 			}
 		}

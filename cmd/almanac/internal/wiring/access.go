@@ -18,8 +18,8 @@ import (
 	"almanac/internal/callers"
 )
 
-// Authenticate makes the authenticators of tokens, and follows the files about callers until ctx ends. Call it before [Process.Handler]
-// and [Process.ProtectUI].
+// Authenticate makes the authenticators of tokens, and follows the files about callers until ctx ends. Call it before
+// [Process.Handler] and [Process.ProtectUI].
 func (p *Process) Authenticate(ctx context.Context) {
 	a := &p.Access
 	if a.Tokens != nil {
@@ -104,8 +104,8 @@ func (p *Process) ProtectUI() func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler { return p.Proxies.Resolve(gate.Before(next)) }
 }
 
-// pages returns the login pages of a server that browsers reach at a URL, and the authenticator of their sessions. Both are nil if
-// there is nothing to log in with.
+// pages returns the login pages of a server that browsers reach at a URL, and the authenticator of their sessions. Both
+// are nil if there is nothing to log in with.
 func (p *Process) pages(public *url.URL, home string, limits *callers.Limiter) (*login.Handler, *session.Authenticator) {
 	l := &p.Access.Login
 	if len(p.authenticators) == 0 {

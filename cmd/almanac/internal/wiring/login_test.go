@@ -112,7 +112,8 @@ func TestProcessesWithTheSameSessionKeyKnowEachOthersSessions(t *testing.T) {
 		ask := browse(t, "")
 		status, _ := ask(http.MethodPost, first+"/login", "same-origin", url.Values{"token": {secret}})
 		require.Equal(t, http.StatusOK, status)
-		status, body := ask(http.MethodGet, second+"/jobCollections/c/jobs", "same-origin", nil) // cookies are the same for all ports
+		// cookies are the same for all ports
+		status, body := ask(http.MethodGet, second+"/jobCollections/c/jobs", "same-origin", nil)
 		if name == "the same" {
 			require.Equal(t, http.StatusOK, status)
 		} else {

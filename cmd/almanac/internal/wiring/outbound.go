@@ -24,9 +24,9 @@ func (p *Process) makeSenders() (err error) {
 // ownPorts are the default ports of the API, of a worker's probes, of the Web UI and of the codec server.
 var ownPorts = []uint16{8080, 8081, 8233, 8234}
 
-// Protect refuses actions every connection to the addresses that this process listens on, and to the hosts of Almanac's other
-// services. temporal is where Temporal runs, if it is not in this process; then this process does not know which servers of Almanac
-// listen on this machine, and their default ports are refused, too.
+// Protect refuses actions every connection to the addresses that this process listens on, and to the hosts of Almanac's
+// other services. temporal is where Temporal runs, if it is not in this process; then this process does not know which
+// servers of Almanac listen on this machine, and their default ports are refused, too.
 func (p *Process) Protect(listening []string, temporal ...string) error {
 	g := p.guard
 	hosts := append([]string{"127.0.0.1"}, p.EgressProtect...)

@@ -1,5 +1,5 @@
-// Package wiring builds what a command runs from its settings: the log, TLS, who may call, the API's handler, and the senders of
-// actions with the guard of their connections.
+// Package wiring builds what a command runs from its settings: the log, TLS, who may call, the API's handler, and the
+// senders of actions with the guard of their connections.
 package wiring
 
 import (

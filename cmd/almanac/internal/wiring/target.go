@@ -6,8 +6,8 @@ import (
 	"almanac/job"
 )
 
-// checkTarget returns an error for an action that would fail on every attempt: see [senders.Senders.Check]. Where workers run in this
-// process, a mail without a mail server is one.
+// checkTarget returns an error for an action that would fail on every attempt: see [senders.Senders.Check]. Where
+// workers run in this process, a mail without a mail server is one.
 func (p *Process) checkTarget(a *job.Action) error {
 	if a.Email != nil && p.hasMailSettings() && p.Sending.SMTP.Server == "" {
 		return errors.New("no mail server is set: start Almanac with --smtp-server and --smtp-from (ALMANAC_SMTP_SERVER and ALMANAC_SMTP_FROM)")

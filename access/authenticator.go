@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// An Authenticator tells who sent a request by one kind of credential.
+// An Authenticator finds the sender of a request by one kind of credential.
 type Authenticator interface {
 	// Authenticate returns nil and no error if the request has no credential of its kind. A credential that does not
 	// count is a [CredentialError]; another error means that it could not be checked now.

@@ -25,7 +25,7 @@ func AuthorityOf(cert *x509.Certificate) Authority {
 
 const keyPrefix = "sha256:"
 
-// String names the authority for people, and tells it from all others.
+// String returns a unique name of the authority for people.
 func (a Authority) String() string { return a.Name + " " + a.ID[:len(keyPrefix)+16] }
 
 // ParseAuthorities returns the authorities of a file of certificates in PEM.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Certificates knows callers by their client certificates, which the listener has verified. A certificate counts as one
+// Certificates authenticates callers by their client certificates, which the listener has verified. A certificate counts as one
 // of its authority: another authority may have given the same names to somebody else.
 type Certificates struct {
 	// Revoked returns the lists of revoked certificates in force. Nil means that revocation is not checked.
@@ -15,7 +15,7 @@ type Certificates struct {
 	Now     func() time.Time // nil means [time.Now]
 }
 
-// Authenticate tells who showed a certificate that one of the listener's authorities vouches for. Since a connection
+// Authenticate returns the caller of a certificate that one of the listener's authorities signed. Since a connection
 // may be open for long, it looks with each request whether the certificate still counts.
 func (c Certificates) Authenticate(r *http.Request) (*Principal, error) {
 	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 || len(r.TLS.VerifiedChains[0]) == 0 {

@@ -50,7 +50,7 @@ type Principal struct {
 	Grant     Grant // what its token file gives it, besides assignments
 }
 
-// ID tells the principal from all others: how it authenticated, and its name, such as token:ci,
+// ID returns a unique id of the principal: how it authenticated, and its name, such as token:ci,
 // https://login.example.com#alice or certificate:CN=ci (CN=authority sha256:0123456789abcdef).
 func (p *Principal) ID() string {
 	switch {

@@ -158,8 +158,8 @@ func checkBackup(ctx context.Context, file string) (err error) {
 	return nil
 }
 
-// copyIncrementally has the copies of a database that is older than the setting get it. On one that has it, SQLite
-// would write.
+// copyIncrementally gives the copies of an older database incremental auto_vacuum, which the database itself lacks. In a
+// database that has it, the pragma would write.
 func copyIncrementally(ctx context.Context, db *sql.DB) error {
 	var mode int
 	if err := db.QueryRowContext(ctx, "PRAGMA auto_vacuum").Scan(&mode); err != nil || mode != 0 {
@@ -175,7 +175,7 @@ func usedBytes(ctx context.Context, db *sql.DB) (bytes int64, err error) {
 	return bytes, err
 }
 
-// writeFile has write fill a new file beside the one of that name, and gives it the name when it is on disk.
+// writeFile creates a file by write, under a temporary name beside it, and renames it when it is on disk.
 func writeFile(name string, write func(*os.File) error) (err error) {
 	dir := filepath.Dir(name)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(name)+".*"+partSuffix)

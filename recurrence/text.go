@@ -37,7 +37,7 @@ type description struct {
 	limits   []string  // phrases that narrow down what comes before them
 }
 
-// text joins when it fires, what narrows that down, and how long it goes on.
+// text joins when it fires, what narrows that down, and when it ends.
 func (d *description) text() string {
 	r := d.rule
 	if !r.Frequency.valid() {

@@ -1,4 +1,4 @@
-// Package issuer knows callers by JSON Web Tokens of OpenID Connect issuers, such as Entra ID, dex or Keycloak.
+// Package issuer authenticates callers by JSON Web Tokens of OpenID Connect issuers, such as Entra ID, dex or Keycloak.
 package issuer
 
 import (
@@ -54,7 +54,7 @@ func New(o Options) *Authenticator {
 	return a
 }
 
-// Authenticate tells who a bearer token is about. What is no JSON Web Token is left to others. An issuer that cannot be
+// Authenticate returns the subject of a bearer token; nil for a text that is no JSON Web Token. An issuer that cannot be
 // asked for a key that is needed is no [access.CredentialError].
 func (a *Authenticator) Authenticate(r *http.Request) (*access.Principal, error) {
 	bearer := access.Bearer(r)

@@ -15,6 +15,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -38,6 +39,7 @@ type provider struct {
 
 	mu    sync.Mutex
 	keys  []jose.JSONWebKey // with their private halves
+	odd   []any             // further keys of the set
 	down  bool
 	asked int // for keys
 	now   time.Time
@@ -84,11 +86,11 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"issuer": p.URL, "jwks_uri": p.URL + "/keys", "authorization_endpoint": p.URL + "/auth", "token_endpoint": p.URL + "/token"})
 	case r.URL.Path == "/keys":
 		p.asked++
-		var public jose.JSONWebKeySet
+		all := slices.Clone(p.odd)
 		for _, k := range p.keys {
-			public.Keys = append(public.Keys, k.Public())
+			all = append(all, k.Public())
 		}
-		_ = json.NewEncoder(w).Encode(public)
+		_ = json.NewEncoder(w).Encode(map[string]any{"keys": all})
 	default:
 		http.NotFound(w, r)
 	}
@@ -279,6 +281,18 @@ func TestANewKeyIsFetchedAndAKeyThatWasTakenBackStopsCounting(t *testing.T) {
 		return err != nil
 	}, 10*time.Second, time.Millisecond, "keys that are old are fetched anew")
 	_, err = authenticate(a, rotated)
+	require.NoError(t, err)
+}
+
+func TestAKeyOfAnotherTypeLocksNobodyOut(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	p.odd = []any{
+		map[string]string{"kty": "EC", "crv": "secp256k1", "alg": "ES256K", "kid": "k1", "x": "AAAA", "y": "AAAA"},
+		map[string]string{"kty": "OKP", "crv": "Ed448", "kid": "k2", "x": "AAAA"},
+		map[string]string{"kty": "AKP", "kid": "k3"},
+	}
+	_, err := authenticate(p.authenticator(), p.token(nil))
 	require.NoError(t, err)
 }
 

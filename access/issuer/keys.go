@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -145,9 +144,24 @@ func (s *keySet) ask(ctx context.Context) ([]jose.JSONWebKey, error) {
 	if answer.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s answered %s", where.Keys, answer.Status)
 	}
-	var set jose.JSONWebKeySet
-	if err := json.Unmarshal(text, &set); err != nil {
+	list, err := parseKeys(text)
+	if err != nil {
 		return nil, fmt.Errorf("the keys at %s: %w", where.Keys, err)
 	}
-	return slices.DeleteFunc(set.Keys, func(k jose.JSONWebKey) bool { return !k.Valid() || !k.IsPublic() }), nil
+	return list, nil
+}
+
+// parseKeys returns the public keys of a set. Keys of other types, and damaged ones, are left out: RFC 7517, section 5.
+func parseKeys(text []byte) (list []jose.JSONWebKey, err error) {
+	var set struct{ Keys []json.RawMessage }
+	if err := json.Unmarshal(text, &set); err != nil {
+		return nil, err
+	}
+	for _, text := range set.Keys {
+		var k jose.JSONWebKey
+		if err := json.Unmarshal(text, &k); err == nil && k.Valid() && k.IsPublic() {
+			list = append(list, k)
+		}
+	}
+	return list, nil
 }

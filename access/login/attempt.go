@@ -27,7 +27,7 @@ type attempt struct {
 	Nonce    string    `json:"nonce"`
 	Verifier string    `json:"verifier"` // of PKCE
 	Redirect string    `json:"redirect"` // URL to which the issuer sends the browser
-	Return   string    `json:"return"`   // path at which it goes on
+	Return   string    `json:"return"`   // path at which the browser continues
 	Expires  time.Time `json:"expires"`
 }
 

@@ -6,7 +6,7 @@ import (
 	"net/url"
 )
 
-// SameOrigin tells requests of this server's own web pages from those of others.
+// SameOrigin recognizes requests of this server's own web pages.
 type SameOrigin struct {
 	protection *http.CrossOriginProtection
 	https      bool

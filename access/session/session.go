@@ -26,7 +26,7 @@ type Session struct {
 	Identity *issuer.Identity `json:"identity,omitempty"`
 }
 
-// An Authenticator knows callers by their sessions. It is safe for concurrent use.
+// An Authenticator authenticates callers by their sessions. It is safe for concurrent use.
 type Authenticator struct {
 	Key    *Key
 	Tokens []access.Authenticator // of tokens that were pasted
@@ -43,7 +43,7 @@ const cookieName = "almanac-session"
 
 var errEnded = &access.CredentialError{Problem: "The session has ended. Log in again."}
 
-// Authenticate tells whose session a request belongs to. A request with the header Authorization is left to others.
+// Authenticate returns the owner of a request's session; nil for a request with the header Authorization.
 func (a *Authenticator) Authenticate(r *http.Request) (*access.Principal, error) {
 	_, who, err := a.Find(r)
 	return who, err

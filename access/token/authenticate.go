@@ -31,13 +31,13 @@ func (s *Set) Find(h Hash) *Holder {
 	return nil
 }
 
-// An Authenticator knows the tokens of a file.
+// An Authenticator authenticates callers by the tokens of a file.
 type Authenticator struct {
 	Tokens func() *Set      // those in force
 	Now    func() time.Time // nil means [time.Now]
 }
 
-// Authenticate tells who holds the bearer token of a request. What has not the prefix of a token is left to others.
+// Authenticate returns the holder of a request's bearer token; nil for a text without the prefix of a token.
 func (a *Authenticator) Authenticate(r *http.Request) (*access.Principal, error) {
 	bearer := access.Bearer(r)
 	if !strings.HasPrefix(bearer, Prefix) {

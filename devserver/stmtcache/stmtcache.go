@@ -35,7 +35,7 @@ type rawStmt interface {
 	driver.StmtQueryContext
 }
 
-// A Driver is the driver below. Its type tells which databases keep compiled statements.
+// A Driver is the wrapped driver. Databases of this type keep compiled statements.
 type Driver struct{ driver.Driver }
 
 // A Connector opens connections that keep their compiled statements.

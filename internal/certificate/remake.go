@@ -38,7 +38,7 @@ func needsRemake(pfx []byte) bool {
 		return false
 	}
 	switch algorithm := file.MAC.Digest.Algorithm.Algorithm.String(); algorithm {
-	case "1.3.14.3.2.26", oidSHA256.String(), "2.16.840.1.101.3.4.2.3": // which it knows
+	case "1.3.14.3.2.26", oidSHA256.String(), "2.16.840.1.101.3.4.2.3": // which go-pkcs12 reads
 	default:
 		if algorithm == "" || macHashes[algorithm] != nil {
 			return true
@@ -47,7 +47,7 @@ func needsRemake(pfx []byte) bool {
 	return contentInBER(file.AuthSafe.Content.Bytes)
 }
 
-// hasMAC reports whether a PFX file has a MAC, which tells a wrong password from other damage.
+// hasMAC reports whether a PFX file has a MAC, by which a wrong password differs from other damage.
 func hasMAC(pfx []byte) bool {
 	var file pfxFile
 	der, err := toDER(pfx)

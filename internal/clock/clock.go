@@ -19,11 +19,10 @@ const (
 	skewPause = time.Minute
 )
 
-// A Clock tells when an occurrence is due. That is this machine's clock as long as
-// it agrees with the Temporal server's within a second. Otherwise it is what is
-// known of the server's: an instant that the server reported, and the time that has
-// passed since, which is behind by as long as the report took to arrive. The zero
-// value is ready for use. Its methods may be called at the same time.
+// A Clock is the time by which occurrences are due: this machine's, as long as it agrees with the Temporal server's
+// within a second. Otherwise it is an estimate of the server's: an instant that the server reported, and the time that
+// has passed since, which is behind by as long as the report took to arrive. The zero value is ready for use. Its
+// methods may be called at the same time.
 type Clock struct {
 	Local func() time.Time // this machine's clock; nil: time.Now
 

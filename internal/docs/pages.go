@@ -78,7 +78,7 @@ func slug(heading string) string {
 	}, inlineLink.ReplaceAllString(heading, "$1"))
 }
 
-// Commands splits a block of shell code into commands. One goes on over several lines while a
+// Commands splits a block of shell code into commands. A command continues over several lines while a
 // single quote is open or a line ends in a backslash.
 func Commands(code string) []string {
 	var commands []string

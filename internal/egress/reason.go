@@ -69,7 +69,7 @@ func tlsReason(err error) string {
 var rejected = regexp.MustCompile(`\(possibly because of ("(?:[^"\\]|\\.)*") while trying to verify candidate authority certificate ("(?:[^"\\]|\\.)*")\)$`)
 
 // unknownAuthority describes an error that package x509 has also for a certificate whose authority is known but whose
-// signature it does not accept. It tells them apart in its text alone.
+// signature it does not accept. Only the text of the error differs.
 func unknownAuthority(err x509.UnknownAuthorityError) string {
 	parts := rejected.FindStringSubmatch(err.Error())
 	if parts == nil {

@@ -26,7 +26,7 @@ import (
 //go:embed servicebus.js
 var serviceBusProgram string
 
-// The namespace of every [ServiceBus], and the one key that it knows.
+// The namespace of every [ServiceBus], and its one key.
 const (
 	ServiceBusNamespace = "contoso"
 	ServiceBusKeyName   = "send"

@@ -284,7 +284,7 @@ func fromUTF16(text []byte) string {
 	return string(utf16.Decode(units))
 }
 
-// minLine is the minimum length of a line of base64 that goes on in the next one.
+// minLine is the minimum length of a line of base64 that continues in the next one.
 const minLine = 16
 
 // minRun is the minimum number of base64 characters that encode MinSecret bytes.

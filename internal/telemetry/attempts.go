@@ -68,7 +68,7 @@ func (a *Attempts) ObserveHeld(held func() int) {
 // An Attempt is what is known of an attempt before it begins.
 type Attempt struct {
 	Execution, Job, Collection string
-	Kind                       string // of the action; "" if this program knows no such kind
+	Kind                       string // of the action; "" for an unknown kind
 	Host                       string // of the receiver, without a path
 	Number                     int    // from 1, over all activities of the action
 	ErrorAction                bool

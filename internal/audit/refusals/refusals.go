@@ -28,7 +28,7 @@ const (
 	window     = time.Minute
 	maxLines   = 300 // of all callers
 	maxOfOne   = 60  // of one caller
-	maxCallers = 300 // that are told apart; the others share an entry
+	maxCallers = 300 // with an entry of their own; the others share one
 )
 
 // A Refusal is a call that was refused. Its JSON is the schema of a line; all members are always there.

@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// operationTag tells requests to Temporal apart. Other tags of a request, such as the type of the workflow, are left
+// operationTag names the request to Temporal. Other tags of a request, such as the type of the workflow, are left
 // out.
 const operationTag = "operation"
 

@@ -1,5 +1,5 @@
 // Command zones writes the release of the IANA time zone database that Almanac has, into recurrence/tzdata, and the
-// names of time zones that package recurrence knows: its own, and those of Windows in Unicode CLDR.
+// names of time zones of package recurrence: its own, and those of Windows in Unicode CLDR.
 //
 // The database comes from Debian's package tzdata of the newest release that apt-get finds, as the file tzdata.zi,
 // which is IANA's source in short form; zic compiles it. With -zi it comes from another such file. CLDR comes from npm.

@@ -171,7 +171,7 @@ func (c *Config) readRevocations() (err error) {
 	return nil
 }
 
-// warnOfWriters warns about a file that others than its owner may write: who writes it decides who may call.
+// warnOfWriters warns about a file that other users may write, since its content decides who may call.
 func (c *Config) warnOfWriters(name string) {
 	if info, err := os.Stat(name); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("other users of this machine may write %s, which has the permissions %#o: chmod 600 it", name, info.Mode().Perm()))

@@ -54,8 +54,8 @@ func (c *Config) readHosts() (err error) {
 	return nil
 }
 
-// isLoopback reports whether only this machine reaches an address. It does for a text that is no host:port,
-// about which the address itself has an error.
+// isLoopback reports whether only this machine reaches an address. A text that is no host:port counts as one: its
+// setting has an error of its own.
 func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	ip, notIP := netip.ParseAddr(host)

@@ -82,7 +82,7 @@ func (s *Setting) declare(cmd *cobra.Command) {
 // A flagValue keeps a flag's text for [Set.Load].
 type flagValue struct{ *Setting }
 
-// Set takes the flag's text. A list goes on if the flag is there again.
+// Set takes the flag's text. A repeated flag extends a list.
 func (v flagValue) Set(text string) error {
 	if v.Value.list && v.fromFlag {
 		text = v.text + "," + text

@@ -76,7 +76,7 @@ type Config struct {
 	tlsFiles           web.CertificateFiles
 	trustedProxies     []string
 	auditLog           string
-	stateDir           string // in which systemd wants the data of this service; "": none
+	stateDir           string // directory that systemd made for the data of this service; "": none
 	journal            string // directory of outcomes; "": none
 	caFile             string
 	smtpPasswordFile   string

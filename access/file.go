@@ -8,7 +8,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"almanac/internal/fields"
-	"almanac/internal/strictyaml"
 )
 
 // FileOptions say what a file of assignments may name.
@@ -22,7 +21,7 @@ type FileOptions struct {
 
 // ParsePolicy reads a file of assignments. The error lists the mistakes, with their lines.
 func ParsePolicy(text []byte, o FileOptions) (*Policy, error) {
-	root, err := strictyaml.Parse(text)
+	root, err := ParseYAML(text)
 	if err != nil || root == nil {
 		return NewPolicy(nil), err
 	}
@@ -39,7 +38,7 @@ func ParsePolicy(text []byte, o FileOptions) (*Policy, error) {
 
 // A file is the work on a file of assignments.
 type file struct {
-	strictyaml.Reader
+	YAMLReader
 	FileOptions
 }
 
@@ -48,7 +47,7 @@ func (f *file) assignment(n *yaml.Node, path string) Assignment {
 	if !ok {
 		return Assignment{}
 	}
-	a := Assignment{Grant: ReadGrant(&f.Reader, members[1], members[2], n, path, f.Defaults)}
+	a := Assignment{Grant: ReadGrant(&f.YAMLReader, members[1], members[2], n, path, f.Defaults)}
 	if members[0] == nil {
 		f.Fail(n, path+".principal", "it is missing", selectorForms())
 		return a
@@ -58,7 +57,7 @@ func (f *file) assignment(n *yaml.Node, path string) Assignment {
 }
 
 // ReadGrant reads the members role and scope of a mapping, both of which have to be there.
-func ReadGrant(r *strictyaml.Reader, role, scope, parent *yaml.Node, path string, d Defaults) (g Grant) {
+func ReadGrant(r *YAMLReader, role, scope, parent *yaml.Node, path string, d Defaults) (g Grant) {
 	if name := r.Text(role, parent, path+".role"); name != "" {
 		if g.Role = ParseRole(name); g.Role == 0 {
 			r.Fail(role, path+".role", fmt.Sprintf("%.40q is no role", name), fields.OneOf(roleNames))

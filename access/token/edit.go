@@ -11,7 +11,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"almanac/access"
-	"almanac/internal/strictyaml"
 )
 
 // maxTries is how many places of a file are tried for a change.
@@ -37,7 +36,7 @@ func Add(text []byte, e Entry, scope string, d access.Defaults) ([]byte, error) 
 		return nil, &TakenError{e.Name}
 	}
 	want := append(slices.Clone(set.list), e)
-	root, _ := strictyaml.Parse(text)
+	root, _ := access.ParseYAML(text)
 	var found []byte
 	try := func(candidate []byte) bool {
 		found = candidate
@@ -61,7 +60,7 @@ func Remove(text []byte, name string, d access.Defaults) ([]byte, error) {
 		return nil, ErrNoToken
 	}
 	want := slices.Delete(slices.Clone(set.list), i, i+1)
-	root, err := strictyaml.Parse(text)
+	root, err := access.ParseYAML(text)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"almanac/access"
-	"almanac/internal/strictyaml"
 )
 
 // An Entry is a token in the file.
@@ -66,11 +65,11 @@ type Set struct {
 // Parse reads a file of tokens: a list of mappings. The error lists the mistakes, with their lines.
 func Parse(text []byte, d access.Defaults) (*Set, error) {
 	s := &Set{byHash: map[uint64][]*Holder{}}
-	root, err := strictyaml.Parse(text)
+	root, err := access.ParseYAML(text)
 	if err != nil || root == nil {
 		return s, err
 	}
-	var r strictyaml.Reader
+	var r access.YAMLReader
 	names, hashes := map[string]int{}, map[Hash]int{}
 	for i, n := range r.Sequence(root, "") {
 		path := fmt.Sprintf("[%d]", i)
@@ -85,14 +84,14 @@ func Parse(text []byte, d access.Defaults) (*Set, error) {
 			r.Fail(n, path+".sha256", fmt.Sprintf("line %d has the same token", line), "each token once")
 		}
 		names[e.Name], hashes[e.Hash] = n.Line, n.Line
-		s.list, s.lines = append(s.list, e), append(s.lines, [2]int{n.Line, strictyaml.LastLine(n)})
+		s.list, s.lines = append(s.list, e), append(s.lines, [2]int{n.Line, access.LastLine(n)})
 		s.byHash[index(e.Hash)] = append(s.byHash[index(e.Hash)], newHolder(e))
 	}
 	r.CheckEnd(root, text)
 	return s, r.Err()
 }
 
-func readEntry(r *strictyaml.Reader, n *yaml.Node, path string, d access.Defaults) (e Entry, ok bool) {
+func readEntry(r *access.YAMLReader, n *yaml.Node, path string, d access.Defaults) (e Entry, ok bool) {
 	members, ok := r.Mapping(n, path, "name", "sha256", "role", "scope", "expires")
 	if !ok {
 		return e, false

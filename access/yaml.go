@@ -1,6 +1,4 @@
-// Package strictyaml reads YAML files that people write. Each mistake is reported with its line and its place, as
-// "line 7: assignments[2].role: what is wrong; allowed: what is allowed", and nothing unknown is passed over.
-package strictyaml
+package access
 
 import (
 	"errors"
@@ -12,17 +10,20 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxErrors is how many mistakes are listed.
-const maxErrors = 10
+// maxMistakes is the limit of listed mistakes.
+const maxMistakes = 10
 
-// A Reader collects the mistakes in one file. The zero value is ready to use.
-type Reader struct {
+// A YAMLReader reads the YAML files that people write, and collects the mistakes in one. Each is reported with its line
+// and its place, as "line 7: assignments[2].role: what is wrong; allowed: what is allowed". These files grant access,
+// so nothing in them is passed over or guessed, as package fields does for Azure's clients: names compare with their
+// case, null is no value, and one value is no list. The zero value is ready to use.
+type YAMLReader struct {
 	errs []error
 	more int
 }
 
-// Parse returns the root of a file with one document; nil for one that is empty. The error is not of the Reader.
-func Parse(text []byte) (*yaml.Node, error) {
+// ParseYAML returns the root of a file with one document; nil for one that is empty.
+func ParseYAML(text []byte) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(strings.NewReader(string(text)))
 	var document, second yaml.Node
 	switch err := decoder.Decode(&document); {
@@ -40,7 +41,7 @@ func Parse(text []byte) (*yaml.Node, error) {
 // CheckEnd notes a mistake if the text of a document ends in the middle of a line, in a value that is neither quoted
 // nor in brackets. A file that was cut off, as by a full disk, could otherwise mean more than the whole: "scope: /"
 // more than "scope: /jobCollections/payroll".
-func (r *Reader) CheckEnd(root *yaml.Node, text []byte) {
+func (r *YAMLReader) CheckEnd(root *yaml.Node, text []byte) {
 	end := lastNode(root)
 	if end.Kind == yaml.ScalarNode && end.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0 && end.Value != "" && strings.HasSuffix(string(text), end.Value) {
 		r.Fail(end, "", fmt.Sprintf("the file ends in the middle of a line, so what follows %.40q may be missing", end.Value), "a line end after the last line")
@@ -56,8 +57,8 @@ func lastNode(n *yaml.Node) *yaml.Node {
 }
 
 // Fail notes a mistake at a node. problem says what is wrong; allowed may be empty.
-func (r *Reader) Fail(n *yaml.Node, path, problem, allowed string) {
-	if len(r.errs) == maxErrors {
+func (r *YAMLReader) Fail(n *yaml.Node, path, problem, allowed string) {
+	if len(r.errs) == maxMistakes {
 		r.more++
 		return
 	}
@@ -72,7 +73,7 @@ func (r *Reader) Fail(n *yaml.Node, path, problem, allowed string) {
 }
 
 // Err returns all mistakes; nil if there is none.
-func (r *Reader) Err() error {
+func (r *YAMLReader) Err() error {
 	if r.more > 0 {
 		return errors.Join(append(slices.Clone(r.errs), fmt.Errorf("and %d more mistakes", r.more))...)
 	}
@@ -81,7 +82,7 @@ func (r *Reader) Err() error {
 
 // Mapping returns the values of a mapping in the order of the known names, nil for those that it lacks. Names compare
 // with their case. ok is false if n is no mapping; unknown and repeated names are mistakes.
-func (r *Reader) Mapping(n *yaml.Node, path string, known ...string) (values []*yaml.Node, ok bool) {
+func (r *YAMLReader) Mapping(n *yaml.Node, path string, known ...string) (values []*yaml.Node, ok bool) {
 	values = make([]*yaml.Node, len(known))
 	if n.Kind != yaml.MappingNode {
 		r.Fail(n, path, "it is no mapping", "a mapping with "+strings.Join(known, ", "))
@@ -92,9 +93,9 @@ func (r *Reader) Mapping(n *yaml.Node, path string, known ...string) (values []*
 		k := slices.Index(known, name.Value)
 		switch {
 		case k < 0:
-			r.Fail(name, join(path, fmt.Sprintf("%.40s", name.Value)), "there is no such member", strings.Join(known, ", "))
+			r.Fail(name, joinPath(path, fmt.Sprintf("%.40s", name.Value)), "there is no such member", strings.Join(known, ", "))
 		case values[k] != nil:
-			r.Fail(name, join(path, name.Value), "the member is there twice", "once")
+			r.Fail(name, joinPath(path, name.Value), "the member is there twice", "once")
 		default:
 			values[k] = value
 		}
@@ -103,7 +104,7 @@ func (r *Reader) Mapping(n *yaml.Node, path string, known ...string) (values []*
 }
 
 // Sequence returns the elements of a list; none for nil or null.
-func (r *Reader) Sequence(n *yaml.Node, path string) []*yaml.Node {
+func (r *YAMLReader) Sequence(n *yaml.Node, path string) []*yaml.Node {
 	switch {
 	case n == nil || n.Tag == "!!null":
 		return nil
@@ -115,7 +116,7 @@ func (r *Reader) Sequence(n *yaml.Node, path string) []*yaml.Node {
 }
 
 // Text returns a text that is not empty, "" with a mistake otherwise. parent is blamed for a missing member.
-func (r *Reader) Text(n, parent *yaml.Node, path string) string {
+func (r *YAMLReader) Text(n, parent *yaml.Node, path string) string {
 	switch {
 	case n == nil:
 		r.Fail(parent, path, "it is missing", "")
@@ -139,7 +140,7 @@ func LastLine(n *yaml.Node) int {
 	return last
 }
 
-func join(path, name string) string {
+func joinPath(path, name string) string {
 	if path == "" {
 		return name
 	}

@@ -75,7 +75,8 @@ func resolve(all []Authority, text string) (id, problem, allowed string) {
 	case text == "":
 		return "", "it is missing, and there are several authorities, which may give the same names", strings.Join(names, ", ")
 	case len(found) > 1:
-		return "", fmt.Sprintf("several authorities in --client-ca are named %.100q", text), "the SHA-256 of the public key of one: " + strings.Join(keys, ", ")
+		return "", fmt.Sprintf("several authorities in --client-ca are named %.100q", text),
+			"the SHA-256 of the public key of one: " + strings.Join(keys, ", ")
 	}
 	return "", fmt.Sprintf("%.100q is no authority in --client-ca", text), strings.Join(names, ", ")
 }

@@ -79,9 +79,15 @@ func (r *Revocations) Check(chain []*x509.Certificate, now time.Time) error {
 		newest := r.newest(authority, now)
 		switch {
 		case newest == nil:
-			return &CredentialError{Problem: "The client certificate is refused: there is no revocation list of its authority.", Err: errors.New(nameText(authority.RawSubject))}
+			return &CredentialError{
+				Problem: "The client certificate is refused: there is no revocation list of its authority.",
+				Err:     errors.New(nameText(authority.RawSubject)),
+			}
 		case newest.expired(now):
-			return &CredentialError{Problem: "The client certificate is refused: the revocation list of its authority has expired.", Err: errors.New(nameText(authority.RawSubject))}
+			return &CredentialError{
+				Problem: "The client certificate is refused: the revocation list of its authority has expired.",
+				Err:     errors.New(nameText(authority.RawSubject)),
+			}
 		}
 		if _, revoked := newest.serials[string(cert.SerialNumber.Bytes())]; revoked {
 			return &CredentialError{Problem: "The client certificate, or that of its authority, was revoked."}

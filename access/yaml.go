@@ -43,8 +43,10 @@ func ParseYAML(text []byte) (*yaml.Node, error) {
 // more than "scope: /jobCollections/payroll".
 func (r *YAMLReader) CheckEnd(root *yaml.Node, text []byte) {
 	end := lastNode(root)
-	if end.Kind == yaml.ScalarNode && end.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0 && end.Value != "" && strings.HasSuffix(string(text), end.Value) {
-		r.Fail(end, "", fmt.Sprintf("the file ends in the middle of a line, so what follows %.40q may be missing", end.Value), "a line end after the last line")
+	if end.Kind == yaml.ScalarNode && end.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0 &&
+		end.Value != "" && strings.HasSuffix(string(text), end.Value) {
+		problem := fmt.Sprintf("the file ends in the middle of a line, so what follows %.40q may be missing", end.Value)
+		r.Fail(end, "", problem, "a line end after the last line")
 	}
 }
 

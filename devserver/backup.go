@@ -171,7 +171,8 @@ func copyIncrementally(ctx context.Context, db *sql.DB) error {
 
 // usedBytes returns the size of a database without its unused pages.
 func usedBytes(ctx context.Context, db *sql.DB) (bytes int64, err error) {
-	err = db.QueryRowContext(ctx, "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size").Scan(&bytes)
+	err = db.QueryRowContext(ctx, "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, "+
+		"pragma_freelist_count, pragma_page_size").Scan(&bytes)
 	return bytes, err
 }
 

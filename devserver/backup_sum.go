@@ -151,7 +151,8 @@ func checkSum(ctx context.Context, file string) (sum digest, err error) {
 	}
 	sum, err = sumOf(ctx, f)
 	if err == nil && sum != want {
-		err = fmt.Errorf("the backup is damaged or cut off: its SHA-256 is %x, and %s has %x. Take another copy of it, or an older backup", sum, file+SumSuffix, want)
+		err = fmt.Errorf("the backup is damaged or cut off: its SHA-256 is %x, and %s has %x. Take another copy of "+
+			"it, or an older backup", sum, file+SumSuffix, want)
 	}
 	return sum, err
 }

@@ -205,7 +205,8 @@ func (s *Server) shrinkInBackground(log *slog.Logger) error {
 
 func (s *Server) startTemporal(cfg *config.Config) error {
 	if _, err := user.Current(); err != nil { // Temporal's server asks for it, with an error of several kilobytes
-		return fmt.Errorf("look up the user of this process, which is not in /etc/passwd: %w: set both $USER and $HOME, and build with CGO_ENABLED=0", err)
+		return fmt.Errorf("look up the user of this process, which is not in /etc/passwd: %w: set both $USER and "+
+			"$HOME, and build with CGO_ENABLED=0", err)
 	}
 	server, err := temporal.NewServer(
 		temporal.WithConfig(cfg),

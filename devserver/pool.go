@@ -23,7 +23,8 @@ import (
 // timers goes through those that have fired and are not deleted yet, and every workflow task through the events of its
 // run.
 var lowerBounds = strings.NewReplacer(
-	"((visibility_timestamp >= ? AND task_id >= ?) OR visibility_timestamp > ?)", "((visibility_timestamp, task_id) >= (?, ?) AND visibility_timestamp >= ?)",
+	"((visibility_timestamp >= ? AND task_id >= ?) OR visibility_timestamp > ?)",
+	"((visibility_timestamp, task_id) >= (?, ?) AND visibility_timestamp >= ?)",
 	"((node_id = ? AND txn_id > ?) OR node_id > ?)", "((node_id, txn_id) > (?, ?) AND node_id >= ?)",
 )
 
@@ -58,7 +59,8 @@ func sharedPool(db sqlplugin.DB) (*sqlx.DB, error) {
 			return reflect.NewAt(reflect.TypeFor[sqlx.DB](), f.UnsafePointer()).Interface().(*sqlx.DB), nil
 		}
 	}
-	return nil, fmt.Errorf("type %T of the Temporal server's SQLite plugin has no connection pool in a field %q: this program was not made for this version of the server", db, field)
+	return nil, fmt.Errorf("type %T of the Temporal server's SQLite plugin has no connection pool in a field %q: this "+
+		"program was not made for this version of the server", db, field)
 }
 
 // dataSource is what the plugin opens for cfg.

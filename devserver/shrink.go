@@ -84,7 +84,8 @@ func (s *shrinker) shrink(ctx context.Context) error {
 // database that was made before the setting keeps them until it is backed up and restored.
 func (s *shrinker) look(ctx context.Context) (free, all int, incremental bool, err error) {
 	var mode int
-	err = s.pages.QueryRowContext(ctx, "SELECT freelist_count, page_count, auto_vacuum FROM pragma_freelist_count, pragma_page_count, pragma_auto_vacuum").Scan(&free, &all, &mode)
+	err = s.pages.QueryRowContext(ctx, "SELECT freelist_count, page_count, auto_vacuum FROM pragma_freelist_count, "+
+		"pragma_page_count, pragma_auto_vacuum").Scan(&free, &all, &mode)
 	const incrementalMode = 2
 	return free, all, mode == incrementalMode, err
 }

@@ -104,7 +104,8 @@ func (s *store) close() {
 // openSQLite opens the database without the server's plugin, whose connections cannot run a schema in a
 // transaction. The mode of auto_vacuum has an effect on a new database only.
 func openSQLite(databaseName string) (*sql.DB, error) {
-	return sql.Open("sqlite", "file:"+databaseName+"?mode=rwc&_pragma=busy_timeout=2000&_pragma=temp_store=memory&_pragma=auto_vacuum=incremental&_pragma=journal_mode=wal&_pragma=synchronous=full")
+	return sql.Open("sqlite", "file:"+databaseName+
+		"?mode=rwc&_pragma=busy_timeout=2000&_pragma=temp_store=memory&_pragma=auto_vacuum=incremental&_pragma=journal_mode=wal&_pragma=synchronous=full")
 }
 
 // setUpSchema creates the tables and drops costly indexes, in one transaction, so that a crash leaves
@@ -154,7 +155,8 @@ func setUpSchema(databaseName string) (err error) {
 }
 
 func otherSchema(version string) error {
-	return fmt.Errorf("it has schema %s and this program needs %s: use the version of the program that made it, or another data directory", version, schemaVersion)
+	return fmt.Errorf("it has schema %s and this program needs %s: use the version of the program that made it, or "+
+		"another data directory", version, schemaVersion)
 }
 
 // keptIndexes are the indexes kept on the visibility table, which lists of workflows read. The server has
@@ -278,7 +280,8 @@ func withAliases(aliases map[string]string, wanted map[string]enumspb.IndexedVal
 		case sadefs.IsReserved(name):
 			return nil, fmt.Errorf("search attribute %q is one of Temporal's own: choose another name", name)
 		case exists && columnTypes[column] != wanted[name]:
-			return nil, fmt.Errorf("search attribute %q has type %s here and cannot become %s: choose another name or another data directory", name, columnTypes[column], wanted[name])
+			return nil, fmt.Errorf("search attribute %q has type %s here and cannot become %s: choose another name or "+
+				"another data directory", name, columnTypes[column], wanted[name])
 		case exists:
 			continue
 		}

@@ -51,7 +51,8 @@ type transactionalStore struct {
 	within func(sqlplugin.DB) (persistence.ExecutionStore, error) // the server's store on another database
 }
 
-func (s transactionalStore) CreateWorkflowExecution(ctx context.Context, r *persistence.InternalCreateWorkflowExecutionRequest) (response *persistence.InternalCreateWorkflowExecutionResponse, err error) {
+func (s transactionalStore) CreateWorkflowExecution(ctx context.Context,
+	r *persistence.InternalCreateWorkflowExecutionRequest) (response *persistence.InternalCreateWorkflowExecutionResponse, err error) {
 	err = s.transact(ctx, "CreateWorkflowExecution", func(store persistence.ExecutionStore) (err error) {
 		response, err = store.CreateWorkflowExecution(ctx, r)
 		return err
@@ -65,7 +66,8 @@ func (s transactionalStore) UpdateWorkflowExecution(ctx context.Context, r *pers
 	})
 }
 
-func (s transactionalStore) ConflictResolveWorkflowExecution(ctx context.Context, r *persistence.InternalConflictResolveWorkflowExecutionRequest) error {
+func (s transactionalStore) ConflictResolveWorkflowExecution(ctx context.Context,
+	r *persistence.InternalConflictResolveWorkflowExecutionRequest) error {
 	return s.transact(ctx, "ConflictResolveWorkflowExecution", func(store persistence.ExecutionStore) error {
 		return store.ConflictResolveWorkflowExecution(ctx, r)
 	})

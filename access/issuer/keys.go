@@ -105,7 +105,8 @@ func (s *keySet) fetch(ctx context.Context) (*keys, error) {
 	s.asked, s.failed = s.now(), nil
 	if err != nil {
 		s.failed = fmt.Errorf("ask the issuer %s for its keys: %w", s.issuer, err)
-		s.log.WarnContext(ctx, "an issuer of tokens does not answer; its keys that are known still count", slog.String("issuer", s.issuer), slog.Any("error", err))
+		s.log.WarnContext(ctx, "an issuer of tokens does not answer; its keys that are known still count",
+			slog.String("issuer", s.issuer), slog.Any("error", err))
 		return nil, s.failed
 	}
 	fresh := &keys{list: list, fetched: s.asked}

@@ -46,9 +46,11 @@ func (g *Gate) Before(next http.Handler) http.Handler {
 			if g.slowDown(w, r, false, failures) {
 				return
 			}
-			g.Log.InfoContext(r.Context(), "a caller is no owner of everything", slog.String("principal", who.ID()), slog.String("path", redact.Cut(r.URL.Path, maxLoggedPath)))
+			g.Log.InfoContext(r.Context(), "a caller is no owner of everything", slog.String("principal", who.ID()),
+				slog.String("path", redact.Cut(r.URL.Path, maxLoggedPath)))
 			g.note(r, who.ID(), http.StatusForbidden, "AuthorizationFailed")
-			http.Error(w, "Who may see this has to be an owner in the scope /, since everything can be changed here. You are "+who.ID()+".", http.StatusForbidden)
+			http.Error(w, "Who may see this has to be an owner in the scope /, since everything can be changed here. "+
+				"You are "+who.ID()+".", http.StatusForbidden)
 		default:
 			next.ServeHTTP(w, r)
 		}

@@ -153,11 +153,13 @@ func (h *Handler) callback(w http.ResponseWriter, r *http.Request) {
 	}
 	a, said := h.take(w, r), r.URL.Query()
 	if a == nil {
-		h.refuse(w, r, http.StatusBadRequest, "AuthenticationFailed", "", "This login was not begun in this browser, took too long, or is over. Begin again.", nil)
+		h.refuse(w, r, http.StatusBadRequest, "AuthenticationFailed", "",
+			"This login was not begun in this browser, took too long, or is over. Begin again.", nil)
 		return
 	}
 	if problem := said.Get("error"); problem != "" {
-		h.refuse(w, r, http.StatusUnauthorized, "AuthenticationFailed", a.Return, "The issuer refused the login: "+cut(problem)+".", errors.New(cut(said.Get("error_description"))))
+		h.refuse(w, r, http.StatusUnauthorized, "AuthenticationFailed", a.Return,
+			"The issuer refused the login: "+cut(problem)+".", errors.New(cut(said.Get("error_description"))))
 		return
 	}
 	if err := h.checkSender(r, said); err != nil {
@@ -190,7 +192,8 @@ func (h *Handler) begin(w http.ResponseWriter, r *http.Request, back string, s s
 	if err := h.Sessions.Begin(w, r, s); err != nil {
 		problem := "The session could not begin."
 		if errors.Is(err, session.ErrTooLong) {
-			problem = "The token, or the groups in it, do not fit into a cookie. Have the issuer put fewer groups into tokens, such as only those assigned to this application, or application roles."
+			problem = "The token, or the groups in it, do not fit into a cookie. Have the issuer put fewer groups " +
+				"into tokens, such as only those assigned to this application, or application roles."
 		}
 		h.refuse(w, r, http.StatusBadRequest, "AuthenticationFailed", back, problem, err)
 		return

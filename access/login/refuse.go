@@ -17,7 +17,8 @@ import (
 func (h *Handler) refuseCredential(w http.ResponseWriter, r *http.Request, back string, err error) {
 	bad, ok := errors.AsType[*access.CredentialError](err)
 	if !ok {
-		h.refuse(w, r, http.StatusServiceUnavailable, "ServiceUnavailable", back, "The issuer does not answer as it should. Try again, or ask who operates this server: its log says why.", err)
+		h.refuse(w, r, http.StatusServiceUnavailable, "ServiceUnavailable", back,
+			"The issuer does not answer as it should. Try again, or ask who operates this server: its log says why.", err)
 		return
 	}
 	address := callers.ByAddress(r)

@@ -57,12 +57,19 @@ func (a *Authenticator) Find(r *http.Request) (*Session, *access.Principal, erro
 	sealed, err := ReadCookie(r, cookieName, a.Same.Secure(r))
 	switch {
 	case err != nil:
-		return nil, nil, &access.CredentialError{Problem: "The request has several session cookies. Delete the cookies of this server, and log in again.", Err: err}
+		return nil, nil, &access.CredentialError{
+			Problem: "The request has several session cookies. Delete the cookies of this server, and log in again.",
+			Err:     err,
+		}
 	case sealed == "":
 		return nil, nil, nil
 	}
 	if err := a.Same.Check(r); err != nil {
-		return nil, nil, &access.CredentialError{Problem: "A session counts for web pages of this server only. Other clients send a token in the header Authorization.", Err: err}
+		return nil, nil, &access.CredentialError{
+			Problem: "A session counts for web pages of this server only. " +
+				"Other clients send a token in the header Authorization.",
+			Err: err,
+		}
 	}
 	s := new(Session)
 	if err := a.Key.Open(purpose, sealed, s); err != nil {
@@ -138,7 +145,10 @@ func SetCookie(w http.ResponseWriter, name, value string, lifetime time.Duration
 	if seconds <= 0 {
 		seconds = -1
 	}
-	http.SetCookie(w, &http.Cookie{Name: fullName(name, secure), Value: value, Path: "/", MaxAge: seconds, HttpOnly: true, Secure: secure, SameSite: http.SameSiteLaxMode})
+	http.SetCookie(w, &http.Cookie{
+		Name: fullName(name, secure), Value: value, Path: "/", MaxAge: seconds,
+		HttpOnly: true, Secure: secure, SameSite: http.SameSiteLaxMode,
+	})
 }
 
 var errSeveral = errors.New("several cookies have the same name")

@@ -45,7 +45,8 @@ func Add(text []byte, e Entry, scope string, d access.Defaults) ([]byte, error) 
 	if (isFlow(root) && addToFlow(text, e.flow(scope), try)) || (!isFlow(root) && addLine(text, set, root, e.flow(scope), try)) {
 		return found, nil
 	}
-	return nil, errors.New("the layout of the file has no place for a further token that is safe to fill: run almanac token create without --token-file, and add the line that it prints by hand")
+	return nil, errors.New("the layout of the file has no place for a further token that is safe to fill: run almanac " +
+		"token create without --token-file, and add the line that it prints by hand")
 }
 
 // Remove returns the text of a file of tokens without the one of a name. All else stays as it is. The result has been

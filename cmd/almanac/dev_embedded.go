@@ -73,7 +73,10 @@ func runNode(ctx context.Context, p *wiring.Process, announce func(node)) error 
 	}
 	defer stop()
 
-	service := scheduler.New(scheduler.Options{Client: temporal, Converter: data, Limits: &p.Limits, Log: p.Log, CheckSpace: server.CheckSpace, ShowNext: p.ShowNextRun})
+	service := scheduler.New(scheduler.Options{
+		Client: temporal, Converter: data, Limits: &p.Limits, Log: p.Log,
+		CheckSpace: server.CheckSpace, ShowNext: p.ShowNextRun,
+	})
 	service.NextRunExists()
 	if err := prepare(ctx, service, p.Log); err != nil {
 		return err
@@ -199,5 +202,6 @@ Try:  curl %[7]s-X PUT %[1]s/jobCollections/%[6]s/jobs/hello -d '{"properties":{
 
 // logNode logs all addresses.
 func logNode(n node) {
-	n.Log.Info("ready", "api", n.url(), "ui", n.ui(), "temporal", n.server.Address(), "namespace", devserver.DefaultNamespace, "data", n.Data, "version", built().Version)
+	n.Log.Info("ready", "api", n.url(), "ui", n.ui(), "temporal", n.server.Address(),
+		"namespace", devserver.DefaultNamespace, "data", n.Data, "version", built().Version)
 }

@@ -49,7 +49,8 @@ beside a flag sets it as well; the flag wins. docs/configuration.md has the deta
 	}
 	root.SetUsageFunc(settings.Usage)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return seeHelp(cmd, err) })
-	root.AddCommand(newDev(getenv), newServer(getenv), newAPI(getenv), newWorker(getenv), newSetup(getenv), newBackup(getenv), newRestore(getenv), newCodec(getenv), newToken(getenv),
+	root.AddCommand(newDev(getenv), newServer(getenv), newAPI(getenv), newWorker(getenv), newSetup(getenv),
+		newBackup(getenv), newRestore(getenv), newCodec(getenv), newToken(getenv),
 		newPreview(getenv), newHealthcheck(getenv), newVersion(getenv))
 	return root
 }
@@ -118,5 +119,6 @@ var (
 )
 
 func seeHelp(cmd *cobra.Command, err error) error {
-	return fmt.Errorf("%s%s\nRun \"%s --help\" for what is allowed", strings.TrimSpace(err.Error()), meant(cmd, err), strings.TrimSuffix(cmd.CommandPath(), " help"))
+	return fmt.Errorf("%s%s\nRun \"%s --help\" for what is allowed", strings.TrimSpace(err.Error()), meant(cmd, err),
+		strings.TrimSuffix(cmd.CommandPath(), " help"))
 }

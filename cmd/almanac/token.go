@@ -82,7 +82,8 @@ func createToken(p *wiring.Process) error {
 func addToken(p *wiring.Process, e token.Entry) error {
 	err := files.Change(p.TokenFile, true, func(text []byte) ([]byte, error) { return token.Add(text, e, p.Token.Scope, settings.AccessDefaults) })
 	if taken, ok := errors.AsType[*token.TakenError](err); ok {
-		return p.Setting("name").Wrong(fmt.Errorf("%s has a token named %s", p.TokenFile, taken.Name), "another name, or this one after almanac token revoke "+e.Name)
+		return p.Setting("name").Wrong(fmt.Errorf("%s has a token named %s", p.TokenFile, taken.Name),
+			"another name, or this one after almanac token revoke "+e.Name)
 	}
 	if err != nil {
 		return wrongTokens(p, err)
@@ -162,6 +163,7 @@ func revokeToken(p *wiring.Process, name string) error {
 	if slices.ContainsFunc(set.Entries(), func(e token.Entry) bool { return e.Name == name }) {
 		return fmt.Errorf("%s: another program has changed the file meanwhile, and the token %s is in it: it counts", p.TokenFile, name)
 	}
-	_, err = fmt.Fprintf(p.Out, "The token %s is no longer in %s. An API that reads this file takes the token for another 2 s at most; its log then has \"a changed file is in force\".\n", name, p.TokenFile)
+	_, err = fmt.Fprintf(p.Out, "The token %s is no longer in %s. An API that reads this file takes the token for "+
+		"another 2 s at most; its log then has \"a changed file is in force\".\n", name, p.TokenFile)
 	return err
 }

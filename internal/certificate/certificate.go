@@ -22,14 +22,19 @@ var (
 	errNotPFX   = errors.New("a PFX file (PKCS #12, in base64) of one certificate, its private key and at most its chain")
 	errBER      = errors.New("a PFX file whose parts are in DER when they are decrypted" + convert)
 	errEmoji    = errors.New("a PFX file whose password has no emoji and no other characters beyond U+FFFF" + convert)
-	errForm     = errors.New("a PFX file with a MAC by SHA-1 or SHA-2, and keys and certificates encrypted by AES in CBC mode, or by 3DES or RC2 as PKCS #12 defines them" + convert)
-	errKey      = errors.New("a PFX file whose key is of RSA, Ed25519 or one of the curves P-224, P-256, P-384 and P-521, given by its name; others, such as RSA-PSS, need a new certificate")
-	errTwoWords = errors.New("a PFX file whose private key is encrypted with the password of the file; this one's key has another, which keytool -importkeystore changes with -destkeypass")
-	errCostly   = fmt.Errorf("a PFX file whose password is hashed at most %d times%s", maxRounds, convert)
+	errForm     = errors.New("a PFX file with a MAC by SHA-1 or SHA-2, and keys and certificates encrypted by AES in " +
+		"CBC mode, or by 3DES or RC2 as PKCS #12 defines them" + convert)
+	errKey = errors.New("a PFX file whose key is of RSA, Ed25519 or one of the curves P-224, P-256, P-384 and " +
+		"P-521, given by its name; others, such as RSA-PSS, need a new certificate")
+	errTwoWords = errors.New("a PFX file whose private key is encrypted with the password of the file; this one's key " +
+		"has another, which keytool -importkeystore changes with -destkeypass")
+	errCostly = fmt.Errorf("a PFX file whose password is hashed at most %d times%s", maxRounds, convert)
 )
 
 // convert says how to make a PFX file that can be read of one that cannot.
-const convert = "; to convert this one, run openssl pkcs12 -in old.pfx -nodes -out all.pem, then openssl pkcs12 -export -in all.pem -out new.pfx, and delete all.pem; OpenSSL 3 reads files with RC2, RC4 or DES if the first has -legacy, too"
+const convert = "; to convert this one, run openssl pkcs12 -in old.pfx -nodes -out all.pem, then openssl pkcs12 " +
+	"-export -in all.pem -out new.pfx, and delete all.pem; OpenSSL 3 reads files with RC2, RC4 or DES if the first " +
+	"has -legacy, too"
 
 // Decode decodes the base64 of a PFX file. It ignores blanks and line breaks, as Azure Scheduler did,
 // because clients sent them.
@@ -105,7 +110,8 @@ func isDecryption(err error) bool {
 
 // isKey reports whether an error is that of a key of a kind which is not supported.
 func isKey(err error) bool {
-	return err != nil && (strings.Contains(err.Error(), "error parsing PKCS#8 private key: ") || strings.Contains(err.Error(), "elliptic curve") || strings.Contains(err.Error(), "ECDSA parameters"))
+	return err != nil && (strings.Contains(err.Error(), "error parsing PKCS#8 private key: ") ||
+		strings.Contains(err.Error(), "elliptic curve") || strings.Contains(err.Error(), "ECDSA parameters"))
 }
 
 // chainOf returns the certificate of the private key, followed by its issuer, the issuer's issuer, and so

@@ -76,7 +76,8 @@ func (c *Clock) Observe(server time.Time, log *slog.Logger) {
 	if differs(c.estimate(local)) && (c.warned.IsZero() || local.Sub(c.warned).Abs() > skewPause) {
 		c.warned = local
 		skew := c.skew(local, c.estimate(local))
-		log.Warn("this machine's clock differs from the Temporal server's by more than a second; occurrences are sent by the server's clock. Synchronize both by NTP",
+		log.Warn("this machine's clock differs from the Temporal server's by more than a second; occurrences are sent "+
+			"by the server's clock. Synchronize both by NTP",
 			slog.Duration("ahead", skew.Round(time.Millisecond)))
 	}
 }

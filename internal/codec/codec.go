@@ -87,7 +87,8 @@ func (e *MissingKeyError) Error() string {
 	if len(e.Have) > 0 {
 		have = "the keys here are " + strings.Join(e.Have, ", ")
 	}
-	return fmt.Sprintf("a payload is encrypted with the key %.40q, and %s: add it to ALMANAC_ENCRYPTION_KEYS, or to the file that holds the keys", e.KeyID, have)
+	return fmt.Sprintf("a payload is encrypted with the key %.40q, and %s: add it to ALMANAC_ENCRYPTION_KEYS, or to "+
+		"the file that holds the keys", e.KeyID, have)
 }
 
 // A ClearPayloadError means that a payload is in clear although the ring has keys.
@@ -106,7 +107,8 @@ type MisplacedError struct {
 }
 
 func (e *MisplacedError) Error() string {
-	return fmt.Sprintf("a payload that was encrypted for the workflow %.300q was found in %.300q: it was copied there, or is read for the wrong workflow; reset or delete that workflow", e.Workflow, e.Found)
+	return fmt.Sprintf("a payload that was encrypted for the workflow %.300q was found in %.300q: it was copied "+
+		"there, or is read for the wrong workflow; reset or delete that workflow", e.Workflow, e.Found)
 }
 
 // A Codec encrypts and decrypts the payloads of one workflow. It is a

@@ -47,7 +47,8 @@ func (o HandlerOptions) authenticated(next http.Handler) http.Handler {
 		got := sha256.Sum256([]byte(token))
 		if o.Token != "" && (!strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(want[:], got[:]) == 0) {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, "the codec server requires the header Authorization: Bearer, with the token that it was started with", http.StatusUnauthorized)
+			http.Error(w, "the codec server requires the header Authorization: Bearer, with the token that it was "+
+				"started with", http.StatusUnauthorized)
 			return
 		}
 		next.ServeHTTP(w, r)

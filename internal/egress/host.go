@@ -26,8 +26,10 @@ const (
 )
 
 const (
-	ownHost    = "no action may reach this host: Almanac or Temporal runs there; an operator can except a port of another service, with --egress-allow HOST:PORT"
-	likelyPort = "no action may reach this port of this machine: Almanac or a Web UI of Temporal usually listens there; an operator can except it, with --egress-allow HOST:PORT"
+	ownHost = "no action may reach this host: Almanac or Temporal runs there; an operator can except a port of " +
+		"another service, with --egress-allow HOST:PORT"
+	likelyPort = "no action may reach this port of this machine: Almanac or a Web UI of Temporal usually listens " +
+		"there; an operator can except it, with --egress-allow HOST:PORT"
 )
 
 // ProtectHost refuses connections to a host that Temporal or another service of Almanac runs on: to every port, by its
@@ -75,7 +77,8 @@ func (g *Guard) CheckExceptions() error {
 		for _, p := range g.protected {
 			b, ok := address(p.host)
 			if p.port == e.port && (p.host == e.host || literal && ok && g.same(plain(a), plain(b))) {
-				return fmt.Errorf("the egress allow list has %q, where Almanac or Temporal listens: no setting allows that port; allowed: ports of other services", e)
+				return fmt.Errorf("the egress allow list has %q, where Almanac or Temporal listens: no setting allows "+
+					"that port; allowed: ports of other services", e)
 			}
 		}
 	}

@@ -66,7 +66,8 @@ func lock(name string, flags int) (_ *lockedFile, err error) {
 		return nil, err
 	}
 	if links := l.info.Sys().(*syscall.Stat_t).Nlink; links > 1 {
-		return nil, fmt.Errorf("%s has %d names (hard links), of which the others would keep the old content; allowed: one name, and symbolic links", name, links)
+		return nil, fmt.Errorf("%s has %d names (hard links), of which the others would keep the old content; "+
+			"allowed: one name, and symbolic links", name, links)
 	}
 	if l.text, err = read(f); err != nil {
 		return nil, err

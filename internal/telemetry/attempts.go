@@ -40,7 +40,8 @@ func (t *Telemetry) Attempts() *Attempts {
 	if t.collections {
 		a.collections, more = new(collections), []string{"collection"}
 	}
-	a.executions = counter("almanac_executions_total", "Executions that ended, by the outcome of the main action.", append([]string{"kind", "outcome"}, more...)...)
+	a.executions = counter("almanac_executions_total", "Executions that ended, by the outcome of the main action.",
+		append([]string{"kind", "outcome"}, more...)...)
 	a.errorActions = counter("almanac_error_actions_total", "Error actions that ended.", "kind", "outcome")
 	a.attempts = counter("almanac_attempts_total", "Attempts that ended, by what the receiver answered.", "kind", "action", "answer")
 	a.lateness = histogram("almanac_execution_lateness_seconds", "Time from when an execution was due until its first attempt began.", "kind")

@@ -12,7 +12,8 @@ func (t *Telemetry) Certificates(expiries func() map[string]time.Time) {
 		return
 	}
 	t.Registry.MustRegister(&certificates{expiries,
-		prometheus.NewDesc("almanac_certificate_expiry_timestamp_seconds", "When the first of the certificates in use expires, by what they are used for.", []string{"use"}, nil)})
+		prometheus.NewDesc("almanac_certificate_expiry_timestamp_seconds",
+			"When the first of the certificates in use expires, by what they are used for.", []string{"use"}, nil)})
 }
 
 type certificates struct {

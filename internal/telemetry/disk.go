@@ -9,7 +9,8 @@ import (
 // Disk returns what shows the bytes of files, by what they are, and how much of their disk is free. What the system
 // does not say is left out.
 func Disk(files map[string]string, free func() (uint64, error)) prometheus.Collector {
-	return &disk{files, free, prometheus.NewDesc("almanac_disk_bytes", "Bytes of the files of the embedded Temporal, and free bytes of their disk.", []string{"use"}, nil)}
+	return &disk{files, free, prometheus.NewDesc("almanac_disk_bytes",
+		"Bytes of the files of the embedded Temporal, and free bytes of their disk.", []string{"use"}, nil)}
 }
 
 type disk struct {

@@ -46,7 +46,8 @@ func (t *Telemetry) Forecasts() (show func(second time.Time, due int)) {
 			return
 		}
 		if seen := t.load.largestPunctual(now); due > seen {
-			t.log.Warn("more actions come due in one second than were seen to be sent in time", slog.Time("due", second), slog.Int("actions", due), slog.Int("seen", seen))
+			t.log.Warn("more actions come due in one second than were seen to be sent in time",
+				slog.Time("due", second), slog.Int("actions", due), slog.Int("seen", seen))
 		}
 	}
 }

@@ -135,11 +135,13 @@ func (l *load) collectors() []prometheus.Collector {
 			n, _ := l.late(now)
 			return float64(n)
 		}),
-		gauge("almanac_actions_late_seconds", "For how long the oldest action that the worker has not sent has been due; 0 if there is none.", func(now time.Time) float64 {
+		gauge("almanac_actions_late_seconds", "For how long the oldest action that the worker has not sent has been "+
+			"due; 0 if there is none.", func(now time.Time) float64 {
 			_, oldest := l.late(now)
 			return oldest.Seconds()
 		}),
-		gauge("almanac_punctual_second_actions", "The most actions due in one second of which the worker sent at least 99 % within a second.", func(now time.Time) float64 {
+		gauge("almanac_punctual_second_actions", "The most actions due in one second of which the worker sent at "+
+			"least 99 % within a second.", func(now time.Time) float64 {
 			return float64(l.largestPunctual(now))
 		}),
 	}

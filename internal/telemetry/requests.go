@@ -29,7 +29,8 @@ func (t *Telemetry) Requests() func(r *http.Request, route string) (end func(sta
 		return nil
 	}
 	requests := counter("almanac_api_requests_total", "Requests to the API that were answered.", "method", "route", "status")
-	durations := histogram("almanac_api_request_duration_seconds", "Time from the beginning of a request to the API to the end of its answer.", "method", "route")
+	durations := histogram("almanac_api_request_duration_seconds",
+		"Time from the beginning of a request to the API to the end of its answer.", "method", "route")
 	t.Registry.MustRegister(requests, durations)
 	return func(r *http.Request, route string) func(int) {
 		start, method, route := time.Now(), methodOf(r), cmp.Or(route, "none")

@@ -96,7 +96,8 @@ func startExecution(ctx context.Context, tracer trace.Tracer, e *Attempt) (conte
 
 func (e *Attempt) attributes() []attribute.KeyValue {
 	return []attribute.KeyValue{
-		attribute.String("almanac.execution.id", e.Execution), attribute.String("almanac.job", e.Job), attribute.String("almanac.collection", e.Collection),
+		attribute.String("almanac.execution.id", e.Execution),
+		attribute.String("almanac.job", e.Job), attribute.String("almanac.collection", e.Collection),
 		attribute.String("almanac.action.kind", e.kind()),
 	}
 }

@@ -6,7 +6,8 @@ import "github.com/prometheus/client_golang/prometheus"
 // called once.
 func (t *Telemetry) ZoneWorkers() func(workers map[string]int) {
 	g := prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "almanac_zoneinfo_workers", Help: "Workers that polled lately, by the release of their time zones. More than one release is a mistake, unless workers are being replaced.",
+		Name: "almanac_zoneinfo_workers", Help: "Workers that polled lately, by the release of their time zones. More " +
+			"than one release is a mistake, unless workers are being replaced.",
 	}, []string{"release"})
 	if t != nil {
 		t.Registry.MustRegister(g)

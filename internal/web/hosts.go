@@ -78,7 +78,8 @@ func (h *Hosts) Check(next http.Handler) http.Handler {
 		}
 		body, _ := json.Marshal(map[string]any{"error": map[string]string{ // cannot fail
 			"code": "MisdirectedRequest",
-			"message": fmt.Sprintf("This server does not go by the name %.100q, in the Host header. Call it by its address, or have its operator start it with that name in --allowed-hosts.",
+			"message": fmt.Sprintf("This server does not go by the name %.100q, in the Host header. Call it by its "+
+				"address, or have its operator start it with that name in --allowed-hosts.",
 				refused),
 		}})
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")

@@ -20,7 +20,8 @@ type workerInterceptor struct {
 }
 
 // InterceptWorkflow implements [interceptor.WorkerInterceptor].
-func (i *workerInterceptor) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
+func (i *workerInterceptor) InterceptWorkflow(_ workflow.Context,
+	next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
 	w := &inbound{converter: i.converter}
 	w.Next = next
 	return w

@@ -39,15 +39,19 @@ var AccessDefaults = access.Defaults{Subscription: DefaultSubscription, Resource
 func (c *Config) accessSettings() Group {
 	a := &c.Access
 	group := Group{Name: "Access", Settings: []*Setting{
-		{Flag: "token-file", Variable: "ALMANAC_TOKEN_FILE", Commands: "dev server api token-create token-list token-revoke", Value: File(&c.TokenFile),
+		{Flag: "token-file", Variable: "ALMANAC_TOKEN_FILE",
+			Commands: "dev server api token-create token-list token-revoke", Value: File(&c.TokenFile),
 			Help: "File of the tokens that the API accepts; it holds their hashes.",
 			More: "`almanac token create` writes it. A change is in force within 2 s. [Access](access.md) has the rest."},
-		{Flag: "oidc-issuer", Variable: "ALMANAC_OIDC_ISSUER", Commands: "dev server api", Value: List("URLs", &a.Issuers, checkIssuers), Check: c.checkIssuers,
+		{Flag: "oidc-issuer", Variable: "ALMANAC_OIDC_ISSUER", Commands: "dev server api",
+			Value: List("URLs", &a.Issuers, checkIssuers), Check: c.checkIssuers,
 			Help: "OpenID Connect issuers whose tokens the API accepts, as tokens spell them.",
 			More: "By https, or http on this machine. Their keys are found by discovery."},
-		{Flag: "oidc-audience", Variable: "ALMANAC_OIDC_AUDIENCE", Commands: "dev server api", Value: List("texts", &a.Audiences, func([]string) error { return nil }),
-			Help: "Audiences (aud) one of which an issuer's token must be for, byte by byte.",
-			More: "Azure's SDKs ask for tokens for `https://management.azure.com/`, the same without the slash at the end, or `https://management.core.windows.net/`."},
+		{Flag: "oidc-audience", Variable: "ALMANAC_OIDC_AUDIENCE", Commands: "dev server api",
+			Value: List("texts", &a.Audiences, func([]string) error { return nil }),
+			Help:  "Audiences (aud) one of which an issuer's token must be for, byte by byte.",
+			More: "Azure's SDKs ask for tokens for `https://management.azure.com/`, the same without the slash at the " +
+				"end, or `https://management.core.windows.net/`."},
 		{Flag: "access", Variable: "ALMANAC_ACCESS", Commands: "dev server api", Value: File(&a.policyFile), Check: c.readAccess,
 			Help: "YAML file that says which callers have which role in which scope.",
 			More: "A change is in force within 2 s. Without it, only the roles in `--token-file` count."},
@@ -100,7 +104,8 @@ func (c *Config) checkIssuers() error {
 	issuers, audiences := c.set.Get("oidc-issuer"), c.set.Get("oidc-audience")
 	switch given := len(c.Access.Audiences) > 0; {
 	case len(c.Access.Issuers) > 0 && !given:
-		return issuers.Wrong(errors.New("no audience is given, so tokens for any other service of the issuer would count"), "an issuer with --oidc-audience")
+		return issuers.Wrong(errors.New("no audience is given, so tokens for any other service of the issuer would "+
+			"count"), "an issuer with --oidc-audience")
 	case len(c.Access.Issuers) == 0 && given:
 		return audiences.Wrong(errors.New("no issuer is given"), "an audience with --oidc-issuer")
 	}
@@ -174,6 +179,7 @@ func (c *Config) readRevocations() (err error) {
 // warnOfWriters warns about a file that other users may write, since its content decides who may call.
 func (c *Config) warnOfWriters(name string) {
 	if info, err := os.Stat(name); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("other users of this machine may write %s, which has the permissions %#o: chmod 600 it", name, info.Mode().Perm()))
+		c.Warnings = append(c.Warnings, fmt.Sprintf("other users of this machine may write %s, which has the "+
+			"permissions %#o: chmod 600 it", name, info.Mode().Perm()))
 	}
 }

@@ -26,7 +26,8 @@ func (c *Config) readKeys() (err error) {
 		}
 		text = string(content)
 		if info, err := os.Stat(c.keysFile); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o044 != 0 {
-			c.Warnings = append(c.Warnings, fmt.Sprintf("other users of this machine may read the encryption keys in %s, which has the permissions %#o: chmod 600 it", c.keysFile, info.Mode().Perm()))
+			c.Warnings = append(c.Warnings, fmt.Sprintf("other users of this machine may read the encryption keys in "+
+				"%s, which has the permissions %#o: chmod 600 it", c.keysFile, info.Mode().Perm()))
 		}
 	}
 	if text == "" && c.keysFile == "" {

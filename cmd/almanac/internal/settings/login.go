@@ -31,9 +31,12 @@ type Login struct {
 func (c *Config) loginSettings() []*Setting {
 	l := &c.Access.Login
 	return []*Setting{
-		{Flag: "oidc-client-id", Variable: "ALMANAC_OIDC_CLIENT_ID", Commands: "dev server api", Value: Text("text", &l.ClientID), Check: c.checkLogin,
+		{Flag: "oidc-client-id", Variable: "ALMANAC_OIDC_CLIENT_ID", Commands: "dev server api",
+			Value: Text("text", &l.ClientID), Check: c.checkLogin,
 			Help: "ID that an issuer knows Almanac by, for people who log in with a browser.",
-			More: "The issuer leads back to `--public-url` with `/login/callback`, which has to be registered there. Without an ID, the login page takes tokens only. [Access](access.md#login-with-a-browser) has the rest."},
+			More: "The issuer leads back to `--public-url` with `/login/callback`, which has to be registered there. " +
+				"Without an ID, the login page takes tokens only. [Access](access.md#login-with-a-browser) has the " +
+				"rest."},
 		{Flag: "oidc-client-secret-file", Variable: "ALMANAC_OIDC_CLIENT_SECRET_FILE", Commands: "dev server api", Value: File(&l.clientSecretFile),
 			Help: "File with the secret of that client; or use $" + clientSecretVariable + ".",
 			More: "A public client has none: PKCE is always used."},
@@ -42,15 +45,18 @@ func (c *Config) loginSettings() []*Setting {
 		{Flag: "oidc-login-issuer", Variable: "ALMANAC_OIDC_LOGIN_ISSUER", Commands: "dev server api", Value: Text("URL", &l.Issuer),
 			Help: "The one of the issuers at which people log in. The default is the first.",
 			More: "It is one of `--oidc-issuer`."},
-		{Flag: "oidc-scopes", Variable: "ALMANAC_OIDC_SCOPES", Commands: "dev server api", Value: List("texts", &l.Scopes, func([]string) error { return nil }),
-			Help: "Scopes to ask the issuer for at a login, besides openid.",
-			More: "Such as `groups`, without which dex tells no groups."},
-		{Flag: "session-lifetime", Variable: "ALMANAC_SESSION_LIFETIME", Commands: "dev server api", Value: Duration(&l.Lifetime, 5*time.Minute, 7*24*time.Hour), Default: "8h",
+		{Flag: "oidc-scopes", Variable: "ALMANAC_OIDC_SCOPES", Commands: "dev server api",
+			Value: List("texts", &l.Scopes, func([]string) error { return nil }),
+			Help:  "Scopes to ask the issuer for at a login, besides openid.",
+			More:  "Such as `groups`, without which dex tells no groups."},
+		{Flag: "session-lifetime", Variable: "ALMANAC_SESSION_LIFETIME", Commands: "dev server api",
+			Value: Duration(&l.Lifetime, 5*time.Minute, 7*24*time.Hour), Default: "8h",
 			Help: "Time after which a browser has to log in again.",
 			More: "The session of a token ends with the token, too."},
 		{Flag: "session-key-file", Variable: "ALMANAC_SESSION_KEY_FILE", Commands: "dev server api", Value: File(&l.keyFile), Check: c.readSessionKey,
 			Help: "File with the secret that encrypts session cookies; or use $" + sessionKeyVariable + ".",
-			More: "At least 32 bytes, as `openssl rand -base64 32` prints them. Processes of `api` behind one address need the same one. Without it each process makes one when it starts, which ends all sessions."},
+			More: "At least 32 bytes, as `openssl rand -base64 32` prints them. Processes of `api` behind one address " +
+				"need the same one. Without it each process makes one when it starts, which ends all sessions."},
 		{Variable: sessionKeyVariable, Commands: "dev server api", Value: Text("secret", &l.keyText),
 			Help: "The secret itself, instead of a file."},
 	}

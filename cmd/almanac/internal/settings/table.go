@@ -39,95 +39,149 @@ const (
 func (c *Config) table() []Group {
 	groups := []Group{
 		{Name: "Listening", Settings: []*Setting{
-			{Flag: "listen", Variable: "ALMANAC_LISTEN", Commands: "dev server api", Value: HostPort(&c.Listen, "127.0.0.1:8080"), Default: "127.0.0.1:8080",
+			{Flag: "listen", Variable: "ALMANAC_LISTEN", Commands: "dev server api",
+				Value: HostPort(&c.Listen, "127.0.0.1:8080"), Default: "127.0.0.1:8080",
 				Help: "Address of the API. Port 0 picks a free port."},
 			{Flag: "listen", Variable: "ALMANAC_WORKER_LISTEN", Commands: "worker", Value: Optional(HostPort(&c.WorkerListen, "127.0.0.1:8081")),
 				Help: "Address at which the worker answers /healthz and /readyz, for probes.",
 				More: "Without it the worker opens no port. What it answers there needs no login."},
-			{Flag: "listen", Variable: "ALMANAC_CODEC_LISTEN", Commands: "codec", Value: HostPort(&c.CodecListen, "127.0.0.1:8234"), Default: "127.0.0.1:8234",
+			{Flag: "listen", Variable: "ALMANAC_CODEC_LISTEN", Commands: "codec",
+				Value: HostPort(&c.CodecListen, "127.0.0.1:8234"), Default: "127.0.0.1:8234",
 				Help: "Address of the codec server. Port 0 picks a free port.", Check: func() error { return c.checkToken("listen") }},
-			{Flag: "temporal-listen", Variable: "ALMANAC_TEMPORAL_LISTEN", Commands: "dev server", Value: HostPort(&c.TemporalListen, "127.0.0.1:7233"), Default: "127.0.0.1:7233",
+			{Flag: "temporal-listen", Variable: "ALMANAC_TEMPORAL_LISTEN", Commands: "dev server",
+				Value: HostPort(&c.TemporalListen, "127.0.0.1:7233"), Default: "127.0.0.1:7233",
 				Help: "Address of Temporal, for the temporal CLI and other clients."},
-			{Flag: "ui-listen", Variable: "ALMANAC_UI_LISTEN", Commands: "dev server", Value: Optional(HostPort(&c.UIListen, "127.0.0.1:8233")), Default: "127.0.0.1:8233",
+			{Flag: "ui-listen", Variable: "ALMANAC_UI_LISTEN", Commands: "dev server",
+				Value: Optional(HostPort(&c.UIListen, "127.0.0.1:8233")), Default: "127.0.0.1:8233",
 				Help: "Address of the Temporal Web UI. If it is empty, there is none.",
-				More: "With `--token-file`, `--oidc-issuer` or `--client-ca` there is none unless the flag is given, and it asks for a [login](access.md#the-temporal-web-ui) of an owner of everything."},
-			{Flag: "codec-listen", Variable: "ALMANAC_CODEC_LISTEN", Commands: "dev server", Value: Optional(HostPort(&c.CodecListen, "127.0.0.1:8234")),
+				More: "With `--token-file`, `--oidc-issuer` or `--client-ca` there is none unless the flag is given, " +
+					"and it asks for a [login](access.md#the-temporal-web-ui) of an owner of everything."},
+			{Flag: "codec-listen", Variable: "ALMANAC_CODEC_LISTEN", Commands: "dev server",
+				Value: Optional(HostPort(&c.CodecListen, "127.0.0.1:8234")),
 				Help:  "Address of a codec server, which decrypts payloads for the Web UI.",
 				More:  "It exposes secrets. Without encryption keys it is not started.",
 				Check: func() error { return c.checkToken("codec-listen") }},
 			{Variable: "ALMANAC_CODEC_TOKEN", Commands: "dev server codec", Value: Text("secret", &c.CodecToken),
 				Help: "Token that callers of the codec server must send.",
-				More: "They send it as `Authorization: Bearer …`. Without it the codec server listens on loopback addresses only, and asks for no token."},
-			{Flag: "origin", Variable: "ALMANAC_CODEC_ORIGIN", Commands: "codec", Value: List("origins", &c.Origins, func([]string) error { return nil }),
-				Help: "Origins of the Web UIs that may call the codec server, such as http://127.0.0.1:8233.",
-				More: "In `dev` the origins of its own Web UI are allowed."},
-			{Flag: "unauthenticated", Variable: "ALMANAC_UNAUTHENTICATED", Commands: "dev server api", Value: Bool(&c.unauthenticated), Check: c.checkExposure,
+				More: "They send it as `Authorization: Bearer …`. Without it the codec server listens on loopback " +
+					"addresses only, and asks for no token."},
+			{Flag: "origin", Variable: "ALMANAC_CODEC_ORIGIN", Commands: "codec",
+				Value: List("origins", &c.Origins, func([]string) error { return nil }),
+				Help:  "Origins of the Web UIs that may call the codec server, such as http://127.0.0.1:8233.",
+				More:  "In `dev` the origins of its own Web UI are allowed."},
+			{Flag: "unauthenticated", Variable: "ALMANAC_UNAUTHENTICATED", Commands: "dev server api",
+				Value: Bool(&c.unauthenticated), Check: c.checkExposure,
 				Help: "Listen on non-loopback addresses although nothing there asks for a login.",
-				More: "Without it, Temporal listens on loopback addresses only, and so do its Web UI and the API unless they [ask for a login](access.md). With it, something else has to keep strangers out: a proxy with a login, a firewall, or a container's network. [Security](security.md#who-may-call) has the rules."},
+				More: "Without it, Temporal listens on loopback addresses only, and so do its Web UI and the API " +
+					"unless they [ask for a login](access.md). With it, something else has to keep strangers out: a " +
+					"proxy with a login, a firewall, or a container's network. [Security](security.md#who-may-call) " +
+					"has the rules."},
 			{Flag: "allowed-hosts", Variable: "ALMANAC_ALLOWED_HOSTS", Commands: "dev server api worker codec", Check: c.readHosts,
 				Value: List("names", &c.allowedHosts, func(l []string) error { _, err := web.ParseHosts(l...); return err }),
 				Help:  "Further host names to answer to, such as jobs.example.com,*.internal.",
-				More: "HTTP servers answer to addresses, to `localhost`, and to the hosts of `--public-url` and of the addresses that they listen on. " +
+				More: "HTTP servers answer to addresses, to `localhost`, and to the hosts of `--public-url` and of " +
+					"the addresses that they listen on. " +
 					"Requests to other hosts get 421, which stops DNS rebinding."},
 			{Flag: "public-url", Variable: "ALMANAC_PUBLIC_URL", Commands: "dev server api worker", Value: PublicURL(&c.PublicURL),
 				Help: "URL at which callers reach the API, such as https://jobs.example.com.",
-				More: "Links in answers (`nextLink`, `Location`, `Azure-AsyncOperation`) begin with it. Without it they begin with `http://`, or `https://` with TLS, and the `Host` of the request. " +
+				More: "Links in answers (`nextLink`, `Location`, `Azure-AsyncOperation`) begin with it. Without it " +
+					"they begin with `http://`, or `https://` with TLS, and the `Host` of the request. " +
 					"[Alerts](notifications.md#what-is-sent), which workers send, link to the history of their job only with it."},
 		}},
 		c.accessSettings(),
 		c.serverSettings(),
 		{Name: "Storage", Settings: []*Setting{
-			{Flag: "data", Variable: "ALMANAC_DATA", Commands: "dev server backup restore", Value: Directory(&c.Data), Default: "./almanac-data", Check: c.checkData,
+			{Flag: "data", Variable: "ALMANAC_DATA", Commands: "dev server backup restore", Value: Directory(&c.Data),
+				Default: "./almanac-data", Check: c.checkData,
 				Help: "Directory of the database.",
-				More: "It gets the permissions 0700. A directory for all users, such as `/tmp`, is refused. In a systemd unit with `StateDirectory=`, the default of `server` is that directory."},
+				More: "It gets the permissions 0700. A directory for all users, such as `/tmp`, is refused. In a " +
+					"systemd unit with `StateDirectory=`, the default of `server` is that directory."},
 			{Flag: "journal", Variable: "ALMANAC_JOURNAL", Commands: "worker", Value: Directory(&c.journal), Check: c.checkJournal,
 				Help: "Directory in which the worker keeps outcomes until Temporal has them.",
-				More: "A worker that is started after one was killed finds in it what that one had sent, and sends none of it again; so does any other worker of the machine that has the same directory. " +
-					"It takes 16 MiB for each worker. Without it such requests are sent [again](guarantees.md). It gets the permissions 0700, and a directory for all users is refused; files of other users in it are not read. In a systemd unit with `StateDirectory=`, that " +
+				More: "A worker that is started after one was killed finds in it what that one had sent, and sends " +
+					"none of it again; so does any other worker of the machine that has the same directory. " +
+					"It takes 16 MiB for each worker. Without it such requests are sent [again](guarantees.md). It " +
+					"gets the permissions 0700, and a directory for all users is refused; files of other users in it " +
+					"are not read. In a systemd unit with `StateDirectory=`, that " +
 					"directory is the default. `dev` and `server` use `outcomes` in the directory of `--data`."},
-			{Flag: "synchronous", Variable: "ALMANAC_SYNCHRONOUS", Commands: "dev server", Value: Choice(&c.Synchronous, "full", "normal"), Default: "full",
+			{Flag: "synchronous", Variable: "ALMANAC_SYNCHRONOUS", Commands: "dev server",
+				Value: Choice(&c.Synchronous, "full", "normal"), Default: "full",
 				Help: "full: a commit survives a power failure. normal: it survives kill -9 only.",
 				More: "`normal` is about 1.7 times as fast. After a power failure it may have lost the last commits."},
-			{Flag: "retention", Variable: "ALMANAC_RETENTION", Commands: "dev server setup", Value: Duration(&c.Retention, minRetention, maxRetention), Default: Short(defaultRetention),
+			{Flag: "retention", Variable: "ALMANAC_RETENTION", Commands: "dev server setup",
+				Value: Duration(&c.Retention, minRetention, maxRetention), Default: Short(defaultRetention),
 				Help: "How long Temporal keeps the histories of runs that have ended.",
-				More: "The history of a job goes back no further. `setup` sets it for a namespace that it creates, and leaves that of an existing one as it is. In `dev` a change applies to runs that end from then on."},
+				More: "The history of a job goes back no further. `setup` sets it for a namespace that it creates, " +
+					"and leaves that of an existing one as it is. In `dev` a change applies to runs that end from " +
+					"then on."},
 			{Flag: "min-free-disk", Variable: "ALMANAC_MIN_FREE_DISK", Commands: "dev server", Value: Size(&c.MinFree), Default: "256MiB",
 				Help: "Free disk space below which new jobs and job collections are refused.",
 				More: "Those that exist continue, and `/readyz` says why it is not ready. `0` turns it off."},
 		}},
 		{Name: "Punctuality and load", Settings: []*Setting{
-			{Flag: "max-hold", Variable: "ALMANAC_MAX_HOLD", Commands: "dev server worker", Value: Duration(&c.MaxHold, 0, maxHold), Default: Short(activities.DefaultMaxHold),
+			{Flag: "max-hold", Variable: "ALMANAC_MAX_HOLD", Commands: "dev server worker",
+				Value: Duration(&c.MaxHold, 0, maxHold), Default: Short(activities.DefaultMaxHold),
 				Help: "After an execution, dispatch the next occurrence at once if it is due within this time.",
-				More: "The worker holds a dispatched action until it is due. This saves a timer and a workflow task for each execution of a job that runs often. Other jobs sleep and are dispatched 40 s to 5 minutes before they are due, by a hash of " +
-					"their names; 15 to 30 s before if that would be longer than this time. `0s` has all jobs sleep between two occurrences. [Tuning](tuning.md#on-time) has more."},
-			{Flag: "max-per-host", Variable: "ALMANAC_MAX_PER_HOST", Commands: "dev server worker", Value: Int(&c.PerHost, 1, maxPerHost), Default: strconv.Itoa(activities.DefaultPerHost),
+				More: "The worker holds a dispatched action until it is due. This saves a timer and a workflow task " +
+					"for each execution of a job that runs often. Other jobs sleep and are dispatched 40 s to 5 " +
+					"minutes before they are due, by a hash of " +
+					"their names; 15 to 30 s before if that would be longer than this time. `0s` has all jobs sleep " +
+					"between two occurrences. [Tuning](tuning.md#on-time) has more."},
+			{Flag: "max-per-host", Variable: "ALMANAC_MAX_PER_HOST", Commands: "dev server worker",
+				Value: Int(&c.PerHost, 1, maxPerHost), Default: strconv.Itoa(activities.DefaultPerHost),
 				Help: "Maximum number of unanswered requests of a worker to one host.",
-				More: fmt.Sprintf("Further requests to the host are made later, so that a slow or silent host does not delay the jobs of others. A worker holds or makes %d actions at once. "+
+				More: fmt.Sprintf("Further requests to the host are made later, so that a slow or silent host does "+
+					"not delay the jobs of others. A worker holds or makes %d actions at once. "+
 					"[Operations](operations.md#slow-and-silent-hosts) has the details.", worker.DefaultSlots)},
-			{Flag: "poll-timeout", Variable: "ALMANAC_POLL_TIMEOUT", Commands: "worker", Value: Duration(&c.PollTimeout, worker.DefaultPollTimeout, worker.MaxPollTimeout), Default: Short(worker.DefaultPollTimeout),
-				Help: "How long a poll for tasks stays open.",
-				More: "The polls of a worker that is frozen or cut off take tasks for so long, less a second, and these tasks are lost until they time out. While Temporal is slow, polls stay open for 70 s. " +
+			{Flag: "poll-timeout", Variable: "ALMANAC_POLL_TIMEOUT", Commands: "worker",
+				Value:   Duration(&c.PollTimeout, worker.DefaultPollTimeout, worker.MaxPollTimeout),
+				Default: Short(worker.DefaultPollTimeout),
+				Help:    "How long a poll for tasks stays open.",
+				More: "The polls of a worker that is frozen or cut off take tasks for so long, less a second, and " +
+					"these tasks are lost until they time out. While Temporal is slow, polls stay open for 70 s. " +
 					"Temporal logs a warning for each poll of less than 10 s; [Tuning](tuning.md#a-worker-that-is-frozen) has more."},
-			{Flag: "max-cached-workflows", Variable: "ALMANAC_MAX_CACHED_WORKFLOWS", Commands: "dev server worker", Value: Int(&c.CachedJobs, 1, math.MaxInt), Default: strconv.Itoa(worker.DefaultCachedWorkflows),
+			{Flag: "max-cached-workflows", Variable: "ALMANAC_MAX_CACHED_WORKFLOWS", Commands: "dev server worker",
+				Value: Int(&c.CachedJobs, 1, math.MaxInt), Default: strconv.Itoa(worker.DefaultCachedWorkflows),
 				Help: "Maximum number of jobs that a worker keeps in memory, about 60 kB each.",
-				More: "The jobs that ran last stay. Another job is replayed from its history when it is due, changed or read. Raise the number if more jobs than that are due every few minutes."},
+				More: "The jobs that ran last stay. Another job is replayed from its history when it is due, changed " +
+					"or read. Raise the number if more jobs than that are due every few minutes."},
 		}},
 		{Name: "What jobs may reach", Settings: []*Setting{
-			{Flag: "egress", Variable: "ALMANAC_EGRESS", Commands: "dev server api worker", Value: Choice(&c.EgressMode, egress.ModePublic, egress.ModePrivate, egress.ModeAny), Default: egress.ModePrivate,
+			{Flag: "egress", Variable: "ALMANAC_EGRESS", Commands: "dev server api worker",
+				Value: Choice(&c.EgressMode, egress.ModePublic, egress.ModePrivate,
+					egress.ModeAny), Default: egress.ModePrivate,
 				Help: "Targets of actions: public, the internet; private, also private networks; any.",
-				More: "`public` and `private` refuse this machine, link-local addresses and cloud metadata. Hosts and ports of Almanac and Temporal are always refused. " +
-					"The API sends nothing: it refuses jobs that workers would refuse to send. [Security](security.md#what-jobs-may-reach) has the details."},
-			{Flag: "egress-allow", Variable: "ALMANAC_EGRESS_ALLOW", Commands: "dev server", Value: List("rules", &c.EgressAllow, func(l []string) error { _, err := egress.Parse(egress.ModeAny, l, nil); return err }), Default: "127.0.0.0/8,::1",
+				More: "`public` and `private` refuse this machine, link-local addresses and cloud metadata. Hosts and " +
+					"ports of Almanac and Temporal are always refused. " +
+					"The API sends nothing: it refuses jobs that workers would refuse to send. " +
+					"[Security](security.md#what-jobs-may-reach) has the details."},
+			{Flag: "egress-allow", Variable: "ALMANAC_EGRESS_ALLOW", Commands: "dev server",
+				Value: List("rules", &c.EgressAllow,
+					func(l []string) error {
+						_, err := egress.Parse(egress.ModeAny, l,
+							nil)
+						return err
+					}), Default: "127.0.0.0/8,::1",
 				Help: "Addresses, networks, names and host:port to allow in addition, such as 10.0.0.0/8.",
-				More: "A name on the list may lead to private addresses, but not to this machine. With a port, that alone is allowed, also of a host of `--egress-protect` and of this machine. In `dev` the default is empty if other machines can reach one of its servers."},
-			{Flag: "egress-allow", Variable: "ALMANAC_EGRESS_ALLOW", Commands: "api worker", Value: List("rules", &c.EgressAllow, func(l []string) error { _, err := egress.Parse(egress.ModeAny, l, nil); return err }),
+				More: "A name on the list may lead to private addresses, but not to this machine. With a port, that " +
+					"alone is allowed, also of a host of `--egress-protect` and of this machine. In `dev` the default " +
+					"is empty if other machines can reach one of its servers."},
+			{Flag: "egress-allow", Variable: "ALMANAC_EGRESS_ALLOW", Commands: "api worker",
+				Value: List("rules", &c.EgressAllow,
+					func(l []string) error { _, err := egress.Parse(egress.ModeAny, l, nil); return err }),
 				Help: "Addresses, networks, names and host:port to allow in addition, such as 10.0.0.0/8."},
-			{Flag: "egress-deny", Variable: "ALMANAC_EGRESS_DENY", Commands: "dev server api worker", Value: List("rules", &c.EgressDeny, func(l []string) error { _, err := egress.Parse(egress.ModeAny, nil, l); return err }),
+			{Flag: "egress-deny", Variable: "ALMANAC_EGRESS_DENY", Commands: "dev server api worker",
+				Value: List("rules", &c.EgressDeny,
+					func(l []string) error { _, err := egress.Parse(egress.ModeAny, nil, l); return err }),
 				Help: "Addresses, networks, names and host:port to refuse, whatever else allows them.",
 				More: "A name refuses requests by this name only; with a port, also those by every address that it has."},
-			{Flag: "egress-protect", Variable: "ALMANAC_EGRESS_PROTECT", Commands: "dev server api worker", Value: List("hosts", &c.EgressProtect, checkHosts),
-				Help: "Hosts of Almanac's and Temporal's other services, which no action reaches on any port.",
-				More: "By the name and by every address that it has. `TEMPORAL_ADDRESS` is protected without being listed. List the other services of Temporal, its Web UI, its database, and the APIs, workers, proxies and codec servers of Almanac: a worker does not know where they are. `--egress-allow host:port` excepts a port of another service."},
+			{Flag: "egress-protect", Variable: "ALMANAC_EGRESS_PROTECT", Commands: "dev server api worker",
+				Value: List("hosts", &c.EgressProtect, checkHosts),
+				Help:  "Hosts of Almanac's and Temporal's other services, which no action reaches on any port.",
+				More: "By the name and by every address that it has. `TEMPORAL_ADDRESS` is protected without being " +
+					"listed. List the other services of Temporal, its Web UI, its database, and the APIs, workers, " +
+					"proxies and codec servers of Almanac: a worker does not know where they are. `--egress-allow " +
+					"host:port` excepts a port of another service."},
 			{Flag: "ca-file", Variable: "ALMANAC_CA_FILE", Commands: "dev server api worker", Value: File(&c.caFile), Check: c.readAuthorities,
 				Help: "PEM file of certificate authorities to trust in addition to the system's."},
 		}},
@@ -135,81 +189,107 @@ func (c *Config) table() []Group {
 			{Flag: "oauth-authority", Variable: "ALMANAC_OAUTH_AUTHORITY", Commands: "dev server api worker", Default: senders.DefaultAuthority,
 				Value: Form("URL", "an http or https URL", "a URL such as "+senders.DefaultAuthority, &c.Sending.Authority, IsWebURL),
 				Help:  "URL at which ActiveDirectoryOAuth gets its tokens, without the tenant."},
-			{Flag: "storage-queue-endpoint", Variable: "ALMANAC_STORAGE_QUEUE_ENDPOINT", Commands: "dev server api worker", Default: senders.DefaultQueueEndpoint,
-				Value: Form("URL", "an http or https URL with {account} in it", "a URL such as "+senders.DefaultQueueEndpoint, &c.Sending.QueueEndpoint, isQueueEndpoint),
-				Help:  "URL of storage queues, with {account} for the name of the account."},
+			{Flag: "storage-queue-endpoint", Variable: "ALMANAC_STORAGE_QUEUE_ENDPOINT",
+				Commands: "dev server api worker", Default: senders.DefaultQueueEndpoint,
+				Value: Form("URL", "an http or https URL with {account} in it",
+					"a URL such as "+senders.DefaultQueueEndpoint, &c.Sending.QueueEndpoint, isQueueEndpoint),
+				Help: "URL of storage queues, with {account} for the name of the account."},
 			{Flag: "service-bus-host", Variable: "ALMANAC_SERVICE_BUS_HOST", Commands: "dev server api worker", Default: servicebus.DefaultHost,
-				Value: Form("host", "a host name with {namespace} in it", "a host name such as "+servicebus.DefaultHost, &c.Sending.BusHost, func(text string) bool { return strings.Contains(text, "{namespace}") }),
-				Help:  "Host of Service Bus namespaces, with {namespace} for the name of the namespace."},
-			{Flag: "service-bus-endpoint", Variable: "ALMANAC_SERVICE_BUS_ENDPOINT", Commands: "dev server api worker", Value: HostPort(&c.Sending.BusEndpoint, "127.0.0.1:5671"),
-				Help: "Address to connect to in place of the host of every Service Bus namespace.",
-				More: "The certificate must still be the one of the namespace's host."},
+				Value: Form("host", "a host name with {namespace} in it", "a host name such as "+servicebus.DefaultHost,
+					&c.Sending.BusHost, func(text string) bool { return strings.Contains(text, "{namespace}") }),
+				Help: "Host of Service Bus namespaces, with {namespace} for the name of the namespace."},
+			{Flag: "service-bus-endpoint", Variable: "ALMANAC_SERVICE_BUS_ENDPOINT", Commands: "dev server api worker",
+				Value: HostPort(&c.Sending.BusEndpoint, "127.0.0.1:5671"),
+				Help:  "Address to connect to in place of the host of every Service Bus namespace.",
+				More:  "The certificate must still be the one of the namespace's host."},
 		}},
 		{Name: "E-mail", Settings: []*Setting{
-			{Flag: "smtp-server", Variable: "ALMANAC_SMTP_SERVER", Commands: "dev server worker", Value: HostPort(&c.Sending.SMTP.Server, "smtp.example.com:587"), Check: c.checkMail,
+			{Flag: "smtp-server", Variable: "ALMANAC_SMTP_SERVER", Commands: "dev server worker",
+				Value: HostPort(&c.Sending.SMTP.Server, "smtp.example.com:587"), Check: c.checkMail,
 				Help: "Mail server for notifications. Without one, no mail is sent.",
 				More: "The rules for outbound connections apply to it, too. [Notifications](notifications.md#e-mail) has examples."},
-			{Flag: "smtp-from", Variable: "ALMANAC_SMTP_FROM", Commands: "dev server worker", Value: Form("address", "a mail address", "a mail address such as almanac@example.com", &c.Sending.SMTP.From, senders.IsMailAddress),
+			{Flag: "smtp-from", Variable: "ALMANAC_SMTP_FROM", Commands: "dev server worker",
+				Value: Form("address", "a mail address", "a mail address such as almanac@example.com",
+					&c.Sending.SMTP.From, senders.IsMailAddress),
 				Help: "Address of the sender. A mail server needs one."},
-			{Flag: "smtp-tls", Variable: "ALMANAC_SMTP_TLS", Commands: "dev server worker", Value: Choice(&c.SMTPTLS, "starttls", "implicit", "off"), Default: "starttls",
+			{Flag: "smtp-tls", Variable: "ALMANAC_SMTP_TLS", Commands: "dev server worker",
+				Value: Choice(&c.SMTPTLS, "starttls", "implicit", "off"), Default: "starttls",
 				Help: "How the connection is encrypted: starttls, implicit as on port 465, or off."},
 			{Flag: "smtp-username", Variable: "ALMANAC_SMTP_USERNAME", Commands: "dev server worker", Value: Text("name", &c.Sending.SMTP.Username),
 				Help: "User name at the mail server. Without one, or with --smtp-tls off, no password is sent."},
-			{Flag: "smtp-password-file", Variable: "ALMANAC_SMTP_PASSWORD_FILE", Commands: "dev server worker", Value: File(&c.smtpPasswordFile), Check: c.readMailPassword,
+			{Flag: "smtp-password-file", Variable: "ALMANAC_SMTP_PASSWORD_FILE", Commands: "dev server worker",
+				Value: File(&c.smtpPasswordFile), Check: c.readMailPassword,
 				Help: "File with the password at the mail server; or use $" + mailPasswordVariable + "."},
 			{Variable: mailPasswordVariable, Commands: "dev server worker", Value: Text("secret", &c.Sending.SMTP.Password),
 				Help: "The password itself, instead of a file."},
-			{Flag: "mail-domains", Variable: "ALMANAC_MAIL_DOMAINS", Commands: "dev server api worker", Value: List("domains", &c.mailDomains, c.readMailDomains),
-				Help: "Domains to which mail may be sent, such as example.com,*.example.com.",
-				More: "Whoever may change a job chooses to whom mail is sent. An API with the setting refuses other addresses, and a worker sends nothing to them. Without it, all are allowed."},
+			{Flag: "mail-domains", Variable: "ALMANAC_MAIL_DOMAINS", Commands: "dev server api worker",
+				Value: List("domains", &c.mailDomains, c.readMailDomains),
+				Help:  "Domains to which mail may be sent, such as example.com,*.example.com.",
+				More: "Whoever may change a job chooses to whom mail is sent. An API with the setting refuses other " +
+					"addresses, and a worker sends nothing to them. Without it, all are allowed."},
 		}},
 		{Name: "Rules for jobs", Settings: []*Setting{
-			{Flag: "plans", Variable: "ALMANAC_PLANS", Commands: "dev server api", Value: File(&c.plans, plansAzure, plansUnlimited), Default: plansAzure, Check: c.readPlans,
+			{Flag: "plans", Variable: "ALMANAC_PLANS", Commands: "dev server api",
+				Value: File(&c.plans, plansAzure, plansUnlimited), Default: plansAzure, Check: c.readPlans,
 				Help: "What the plans of job collections allow: azure, unlimited, or a JSON file.",
-				More: "`azure` has the limits of Azure Scheduler. A file names the plans to change (Free, Standard, Premium, P10Premium, P20Premium): " +
+				More: "`azure` has the limits of Azure Scheduler. A file names the plans to change (Free, Standard, " +
+					"Premium, P10Premium, P20Premium): " +
 					"`{\"Standard\":{\"jobs\":500,\"minRecurrence\":\"PT5M\",\"collections\":1000,\"authentication\":true}}`."},
 			{Flag: "allow-secret-retargeting", Variable: "ALMANAC_ALLOW_SECRET_RETARGETING", Commands: "dev server api", Value: Bool(&c.keepSecrets),
 				Help: "Keep a stored secret although a change sends it to another target.",
-				More: "It is refused where the API asks for a login. It applies to passwords, certificates, client secrets, SAS tokens and keys whose host, tenant, account or namespace changes, as in Azure Scheduler. Without it, such a change must contain the secret again."},
+				More: "It is refused where the API asks for a login. It applies to passwords, certificates, client " +
+					"secrets, SAS tokens and keys whose host, tenant, account or namespace changes, as in Azure " +
+					"Scheduler. Without it, such a change must contain the secret again."},
 		}},
 		{Name: "Time zones", Settings: []*Setting{
 			{Flag: "zoneinfo", Variable: "ZONEINFO", Commands: "dev server api worker preview version", Value: zoneinfo(),
 				Help: "Directory or zip archive with the time zones to use in place of Almanac's.",
-				More: "Such as `/usr/share/zoneinfo`. All zones come from there, and are read once, at the start. Its file `+VERSION`, `tzdata.zi` or `version` has to name the release. Give all workers and APIs the same; [Operations](operations.md#time-zones) has the details."},
+				More: "Such as `/usr/share/zoneinfo`. All zones come from there, and are read once, at the start. Its " +
+					"file `+VERSION`, `tzdata.zi` or `version` has to name the release. Give all workers and APIs the " +
+					"same; [Operations](operations.md#time-zones) has the details."},
 		}},
 		c.tokenSettings(),
 		{Name: "Encryption", Settings: []*Setting{
-			{Flag: "encryption-keys-file", Variable: "ALMANAC_ENCRYPTION_KEYS_FILE", Commands: "dev server api worker codec", Value: File(&c.keysFile), Check: c.readKeys,
+			{Flag: "encryption-keys-file", Variable: "ALMANAC_ENCRYPTION_KEYS_FILE",
+				Commands: "dev server api worker codec", Value: File(&c.keysFile), Check: c.readKeys,
 				Help: "File of encryption keys for what Temporal stores; or use $" + KeysVariable + ".",
-				More: "A line `id:key` for each; `almanac codec generate-key` prints one. The first key encrypts, all decrypt. Without keys nothing is encrypted."},
+				More: "A line `id:key` for each; `almanac codec generate-key` prints one. The first key encrypts, all " +
+					"decrypt. Without keys nothing is encrypted."},
 			{Variable: KeysVariable, Commands: "dev server api worker codec", Value: Text("secret", &c.keysText),
 				Help: "The encryption keys themselves, separated by commas or line ends, instead of a file."},
-			{Flag: "accept-clear-payloads", Variable: "ALMANAC_ACCEPT_CLEAR_PAYLOADS", Commands: "dev server api worker", Value: Bool(&c.clearPayloads),
+			{Flag: "accept-clear-payloads", Variable: "ALMANAC_ACCEPT_CLEAR_PAYLOADS",
+				Commands: "dev server api worker", Value: Bool(&c.clearPayloads),
 				Help: "With encryption keys, also accept unencrypted payloads.",
 				More: "For jobs that are older than the keys: [Operations](operations.md#adding-encryption-keys-to-an-existing-installation)."},
 		}},
 		{Name: "Temporal's lists", Settings: []*Setting{
 			{Flag: "show-next-run", Variable: "ALMANAC_SHOW_NEXT_RUN", Commands: "dev server api setup", Value: Bool(&c.ShowNextRun),
 				Help: "Show in Temporal's lists when jobs run next, by a search attribute.",
-				More: "`AlmanacNextRun` is then kept up for jobs that are created, and for those that a PUT or PATCH reaches; without the flag, a PUT or PATCH ends it. It costs a write for each execution. " +
+				More: "`AlmanacNextRun` is then kept up for jobs that are created, and for those that a PUT or PATCH " +
+					"reaches; without the flag, a PUT or PATCH ends it. It costs a write for each execution. " +
 					"[The temporal CLI](temporal-cli.md#the-next-run) has the details."},
 		}},
 		{Name: "Log", Settings: []*Setting{
-			{Flag: "log-level", Variable: "ALMANAC_LOG_LEVEL", Commands: "dev server api worker", Value: Choice(&c.LogLevel, "debug", "info", "warn", "error"), Default: "info",
+			{Flag: "log-level", Variable: "ALMANAC_LOG_LEVEL", Commands: "dev server api worker",
+				Value: Choice(&c.LogLevel, "debug", "info", "warn", "error"), Default: "info",
 				Help: "Minimum log level."},
-			{Flag: "log-format", Variable: "ALMANAC_LOG_FORMAT", Commands: "dev server api worker", Value: Choice(&c.LogFormat, "text", "json"), Default: "text",
+			{Flag: "log-format", Variable: "ALMANAC_LOG_FORMAT", Commands: "dev server api worker",
+				Value: Choice(&c.LogFormat, "text", "json"), Default: "text",
 				Help: "Format of the log, which goes to standard error."},
 		}},
 		{Name: "Metrics and traces", Settings: []*Setting{
 			{Flag: "metrics-collection", Variable: "ALMANAC_METRICS_COLLECTION", Commands: "dev server worker", Value: Bool(&c.CollectionLabel),
 				Help: "Give the metric of executions the label collection.",
-				More: "The first 50 job collections that have an execution are shown by their names, the others together as `other`. [Monitoring](monitoring.md) has the metrics."},
-			{Flag: "trace-propagation", Variable: "ALMANAC_TRACE_PROPAGATION", Commands: "dev server worker", Value: Choice(&c.TracePropagation, "on", "off"), Default: "on",
+				More: "The first 50 job collections that have an execution are shown by their names, the others " +
+					"together as `other`. [Monitoring](monitoring.md) has the metrics."},
+			{Flag: "trace-propagation", Variable: "ALMANAC_TRACE_PROPAGATION", Commands: "dev server worker",
+				Value: Choice(&c.TracePropagation, "on", "off"), Default: "on",
 				Help: "If traces are on, send the trace of an attempt to the receiver, as traceparent.",
 				More: "Traces are off unless OpenTelemetry's variables say where to send them: [Monitoring](monitoring.md#traces)."},
 		}},
 		{Name: "Health check", Settings: []*Setting{
-			{Flag: "listen", Variable: "ALMANAC_LISTEN", Commands: "healthcheck", Value: HostPort(&c.Listen, "127.0.0.1:8080"), Default: "127.0.0.1:8080",
+			{Flag: "listen", Variable: "ALMANAC_LISTEN", Commands: "healthcheck",
+				Value: HostPort(&c.Listen, "127.0.0.1:8080"), Default: "127.0.0.1:8080",
 				Help: "Address that the process to ask listens on, as in its own --listen.",
 				More: "One that stands for all addresses, such as 0.0.0.0, is asked at the loopback address."},
 			{Flag: "tls-cert", Variable: "ALMANAC_TLS_CERT", Commands: "healthcheck", Value: File(&c.tlsFiles.Cert),
@@ -290,7 +370,8 @@ const allowedRelease = "a directory or a zip archive with a release of the time 
 
 // zone is a time zone, by any name that a recurrence may have.
 func zone(to **time.Location) Value {
-	return NewValue("zone", "an IANA time zone such as Europe/Stockholm, or a Windows one such as W. Europe Standard Time", func(text string) (err error) {
+	return NewValue("zone", "an IANA time zone such as Europe/Stockholm, or a Windows one such as W. Europe Standard "+
+		"Time", func(text string) (err error) {
 		if *to, err = recurrence.LoadLocation(text); err != nil {
 			return fmt.Errorf("%q is not a time zone", text)
 		}

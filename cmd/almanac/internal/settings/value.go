@@ -220,7 +220,8 @@ func IsWebURL(text string) bool {
 
 // PublicURL is a URL that paths can be appended to.
 func PublicURL(to **url.URL) Value {
-	return NewValue("URL", "an http or https URL without a user, a query and a fragment, such as https://jobs.example.com", func(text string) (err error) {
+	return NewValue("URL", "an http or https URL without a user, a query and a fragment, such as "+
+		"https://jobs.example.com", func(text string) (err error) {
 		if *to, err = url.Parse(text); err != nil || !IsWebURL(text) || (*to).User != nil || strings.ContainsAny(text, "?#") {
 			*to = nil
 			return fmt.Errorf("%q cannot begin a link", Redacted(text))

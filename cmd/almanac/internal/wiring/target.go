@@ -20,7 +20,8 @@ func (p *Process) warnOfTarget(a *job.Action) string {
 	if a.Email == nil || p.hasMailSettings() {
 		return ""
 	}
-	return "Mail is sent by workers that were started with --smtp-server and --smtp-from. This API cannot see whether any was: POST to testNotification to find out."
+	return "Mail is sent by workers that were started with --smtp-server and --smtp-from. This API cannot see whether " +
+		"any was: POST to testNotification to find out."
 }
 
 // hasMailSettings reports whether the command has workers, and so the settings of the mail server.

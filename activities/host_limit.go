@@ -1,13 +1,10 @@
 package activities
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
-	"strings"
 	"time"
 
 	"almanac/job"
@@ -32,22 +29,13 @@ const (
 
 var errHostFull = errors.New("the host has not answered as many requests as a worker makes to one host at once; nothing was sent")
 
-// hostKey returns the key under which an action's requests are counted: [hostOf] with the port, and
-// with the kind of receiver, since a storage account and a namespace may have the same name.
+// hostKey returns the key under which an action's requests are counted, which has the kind of receiver, since a storage
+// account and a namespace may have the same name. Actions whose kind this worker does not know have one of their own.
 func hostKey(a *job.Action) string {
-	switch {
-	case a.Request != nil:
-		u, err := job.ParseURI(a.Request.URI)
-		if err != nil {
-			return ""
-		}
-		port := map[string]string{"http": "80", "https": "443"}[u.Scheme]
-		return "host " + net.JoinHostPort(strings.ToLower(u.Hostname()), cmp.Or(u.Port(), port))
-	case a.QueueMessage != nil:
-		return "storage account " + hostOf(a)
-	default:
-		return "namespace " + hostOf(a)
+	if sent := a.Sent(); sent != nil {
+		return sent.HostKey()
 	}
+	return "unknown"
 }
 
 // awaitHost waits until the host is below its limit. It returns errHostFull if that takes longer than
@@ -56,7 +44,7 @@ func (r *Runner) awaitHost(ctx context.Context, in *Input, c *lossClock) error {
 	key, lost := hostKey(&in.Action), c.lost()
 	for r.hosts.Full(key, r.PerHost) {
 		if r.Clock.Until(in.Execution.Due) < -fullWait || !lost.IsZero() && time.Until(lost) < 2*fullInterval {
-			r.hosts.Warn(r.Log, key, hostOf(&in.Action), r.PerHost)
+			r.hosts.Warn(r.Log, key, in.Action.Host(), r.PerHost)
 			return errHostFull
 		}
 		if err := r.wait(ctx, time.Now().Add(fullInterval)); err != nil {
@@ -74,5 +62,5 @@ func (r *Runner) hostFullError(in *Input, progress *Progress) error {
 	}
 	pause := min(max(-r.Clock.Until(begin), leastPause), mostPause)
 	pause = time.Duration(float64(pause) * (0.5 + rand.Float64()))
-	return unsentError(fmt.Sprintf("%s: %s", hostOf(&in.Action), errHostFull), ErrTypeUnsent, progress.Attempts, pause)
+	return unsentError(fmt.Sprintf("%s: %s", in.Action.Host(), errHostFull), ErrTypeUnsent, progress.Attempts, pause)
 }

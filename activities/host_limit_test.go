@@ -10,6 +10,7 @@ import (
 
 	"almanac/activities"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 // to returns an input for a host, due after the given time.
@@ -20,7 +21,7 @@ func to(host string, after time.Duration) activities.Input {
 }
 
 func get(uri string) *job.Action {
-	return &job.Action{Type: job.ActionHTTP, Request: &job.Request{URI: uri}}
+	return &job.Action{Type: job.ActionHTTP, Content: kind.Content{Request: &job.Request{URI: uri}}}
 }
 
 func TestASilentHostHasOnlySoManyRequests(t *testing.T) {
@@ -78,13 +79,13 @@ func TestASilentHostHasOnlySoManyRequests(t *testing.T) {
 func TestRequestsToOneReceiverAreCountedTogether(t *testing.T) {
 	t.Parallel()
 	queue := func(account string) *job.Action {
-		return &job.Action{Type: job.ActionStorageQueue, QueueMessage: &job.QueueMessage{StorageAccount: account}}
+		return &job.Action{Type: job.ActionStorageQueue, Content: kind.Content{QueueMessage: &job.QueueMessage{StorageAccount: account}}}
 	}
 	busQueue := func(namespace string) *job.Action {
-		return &job.Action{Type: job.ActionServiceBusQueue, ServiceBusQueueMessage: &job.ServiceBusMessage{Namespace: namespace}}
+		return &job.Action{Type: job.ActionServiceBusQueue, Content: kind.Content{ServiceBusQueueMessage: &job.ServiceBusMessage{Namespace: namespace}}}
 	}
 	busTopic := func(namespace string) *job.Action {
-		return &job.Action{Type: job.ActionServiceBusTopic, ServiceBusTopicMessage: &job.ServiceBusMessage{Namespace: namespace}}
+		return &job.Action{Type: job.ActionServiceBusTopic, Content: kind.Content{ServiceBusTopicMessage: &job.ServiceBusMessage{Namespace: namespace}}}
 	}
 	for _, tt := range []struct {
 		name       string

@@ -15,13 +15,16 @@ import (
 	"almanac/activities/senders"
 	"almanac/internal/sendertest"
 	"almanac/job"
+	"almanac/job/kind"
 	"almanac/job/template"
 )
 
 // sender makes web requests.
 var sender = senders.NewHTTP(senders.Options{Guard: sendertest.Anywhere, Version: "1.2.3"})
 
-func action(r job.Request) *job.Action { return &job.Action{Type: "Http", Request: &r} }
+func action(r job.Request) *job.Action {
+	return &job.Action{Type: "Http", Content: kind.Content{Request: &r}}
+}
 
 func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
 	t.Helper()

@@ -3,7 +3,6 @@ package activities
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"time"
 
 	"almanac/job"
@@ -54,7 +53,7 @@ func (r *Runner) log(ctx context.Context, in *Input, record job.Attempt, begin t
 		slog.String("collection", in.Execution.Collection), slog.String("job", in.Execution.Job), slog.String("execution", in.Execution.ID),
 		slog.Time("due", in.Execution.Due.UTC()), slog.Float64("late", seconds(record.Start.Sub(begin))),
 		slog.Int("attempt", in.SentBefore+record.Number), slog.Int("of", in.MaxAttempts),
-		slog.String("host", hostOf(&in.Action)), slog.Float64("seconds", seconds(record.End.Sub(record.Start))),
+		slog.String("host", in.Action.Host()), slog.Float64("seconds", seconds(record.End.Sub(record.Start))),
 	}
 	if level > slog.LevelDebug {
 		attributes = append(attributes, slog.String("error", text), slog.String("next", next))
@@ -64,21 +63,3 @@ func (r *Runner) log(ctx context.Context, in *Input, record job.Attempt, begin t
 
 // seconds rounds to the millisecond.
 func seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
-
-// hostOf returns an action's destination in lower case: the address's host, with its port if it names
-// one; the storage account; or the Service Bus namespace. It is "" if there is none.
-func hostOf(a *job.Action) string {
-	switch {
-	case a.Request != nil:
-		if u, err := job.ParseURI(a.Request.URI); err == nil {
-			return strings.ToLower(u.Host)
-		}
-	case a.QueueMessage != nil:
-		return strings.ToLower(a.QueueMessage.StorageAccount)
-	case a.ServiceBusQueueMessage != nil:
-		return strings.ToLower(a.ServiceBusQueueMessage.Namespace)
-	case a.ServiceBusTopicMessage != nil:
-		return strings.ToLower(a.ServiceBusTopicMessage.Namespace)
-	}
-	return ""
-}

@@ -56,7 +56,7 @@ func (o *outcome) failure() string {
 // attempt describes the attempt of a number, over all activities of the action.
 func (in *Input) attempt(number int) telemetry.Attempt {
 	return telemetry.Attempt{
-		Execution: in.Execution.ID, Job: in.Execution.Job, Collection: in.Execution.Collection, Kind: string(in.Action.Type.Kind()), Host: hostOf(&in.Action),
+		Execution: in.Execution.ID, Job: in.Execution.Job, Collection: in.Execution.Collection, Kind: string(in.Action.Type.Kind()), Host: in.Action.Host(),
 		Number: number, ErrorAction: in.Execution.ActionName == job.ErrorAction, Due: in.Execution.Due,
 	}
 }

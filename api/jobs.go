@@ -12,6 +12,7 @@ import (
 	"almanac/api/route"
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/kind"
 	"almanac/job/listing"
 )
 
@@ -114,17 +115,17 @@ func (s *server) optionsFor(c *gin.Context, k job.Key, current *job.Job) input.P
 }
 
 // checkTarget returns Options.CheckTarget for a request, whose answer has what Options.WarnOfTarget returns.
-func (s *server) checkTarget(c *gin.Context) func(*job.Action) error {
-	return func(a *job.Action) error {
+func (s *server) checkTarget(c *gin.Context) input.CheckTarget {
+	return func(t job.ActionType, sent kind.Parameters) error {
 		if s.WarnOfTarget != nil {
-			if warning := s.WarnOfTarget(a); warning != "" {
+			if warning := s.WarnOfTarget(sent); warning != "" {
 				c.Header("Warning", fmt.Sprintf("299 - %q", warning))
 			}
 		}
 		if s.CheckTarget == nil {
 			return nil
 		}
-		return s.CheckTarget(a)
+		return s.CheckTarget(t, sent)
 	}
 }
 

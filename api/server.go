@@ -19,6 +19,7 @@ import (
 	"almanac/internal/callers"
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/kind"
 )
 
 // A Scheduler stores and runs jobs. Its errors carry a [job.Kind]; others count as [job.KindInternal]. It
@@ -59,11 +60,11 @@ type Options struct {
 
 	// CheckTarget returns an error if an action would fail on every attempt; a job with such an action is
 	// refused. Nil means that no action is refused.
-	CheckTarget func(*job.Action) error
+	CheckTarget input.CheckTarget
 
 	// WarnOfTarget returns what may keep an action from being sent, and cannot be checked here; "" for nothing.
 	// Answers to changes have it in a header. Nil means that there is nothing.
-	WarnOfTarget func(*job.Action) string
+	WarnOfTarget func(kind.Parameters) string
 
 	// Now returns the time of a request. Nil means [time.Now].
 	Now func() time.Time

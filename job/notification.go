@@ -1,6 +1,6 @@
 package job
 
-import "cmp"
+import "almanac/job/kind"
 
 // A Notification says which events of a job are sent, and where. Those of a collection apply to its jobs that have
 // none of their own.
@@ -10,7 +10,7 @@ type Notification struct {
 	After  int      `json:"after,omitempty" field:"min=1,max=1000,quoted"` // failures in a row until failed, and before recovered; 0 means 1
 	LateBy Duration `json:"lateBy,omitempty" field:"rule=lateBy"`          // required for late
 	Within Duration `json:"within,omitempty" field:"rule=within"`          // required for quiet
-	Target Action   `json:"target" field:"required,as=target"`             // its content is Almanac's
+	Target Target   `json:"target" field:"required"`                       // its content is Almanac's
 }
 
 // An Event is something that happened to a job, of which people are notified.
@@ -26,25 +26,53 @@ const (
 	EventQuiet     Event = "quiet"     // no execution succeeded for so long; once until one does
 )
 
-// An Email is a mail to some addresses.
-type Email struct {
-	To []string `json:"to" field:"required,rule=address"`
-
-	Subject string `json:"-"` // of one message; never stored
-	Text    string `json:"-"` // likewise
+// A Target is where a notification is sent: what an action has, without what Almanac writes, or what only targets
+// have. Exactly one member of Content and Own is set.
+type Target struct {
+	kind.Content
+	Type ActionType `json:"type" field:"required,rule=targetType"`
+	kind.Own
+	Format      Format       `json:"format,omitempty" field:"enum=cloudEvents|slack|teams"`
+	RetryPolicy *RetryPolicy `json:"retryPolicy,omitempty"`
 }
 
-// PagerDuty is an integration of a service of PagerDuty. RoutingKey is a secret.
-type PagerDuty struct {
-	RoutingKey string `json:"routingKey,omitempty" field:"secret,rule=routingKey"`
-	URI        string `json:"uri,omitempty" field:"rule=uri"` // of the Events API v2
+// Text describes the target for logs and records, without secrets. The path of a web request is left out.
+func (t *Target) Text() string {
+	if sent := t.Sent(); sent != nil {
+		return limit(sent.TargetText(), 200)
+	}
+	for _, p := range t.Own.Parts() {
+		return limit(p.Parameters.Text(), 200)
+	}
+	return string(t.Type)
 }
 
-// pagerDutyURI is the address of the Events API v2 in PagerDuty's documentation, "Send an Alert Event".
-const pagerDutyURI = "https://events.pagerduty.com/v2/enqueue"
+// Parts returns the members of Content and Own that are set.
+func (t *Target) Parts() (all []kind.Part[kind.Parameters]) {
+	for _, p := range t.Content.Parts() {
+		all = append(all, kind.Part[kind.Parameters]{Name: p.Name, Parameters: p.Parameters})
+	}
+	return append(all, t.Own.Parts()...)
+}
 
-// Address returns the URI to which events are posted.
-func (p *PagerDuty) Address() string { return cmp.Or(p.URI, pagerDutyURI) }
+// Action returns a copy of the target as an action.
+func (t *Target) Action() Action {
+	return Action{Content: t.Content.Clone(), Type: t.Type, RetryPolicy: t.RetryPolicy}
+}
+
+// Clone returns a copy of the target that can be changed without changing t, but for its retry policy.
+func (t Target) Clone() Target {
+	t.Content, t.Own = t.Content.Clone(), t.Own.Clone()
+	return t
+}
+
+// secrets returns the secret members of the target, set or not.
+func (t *Target) secrets() (all []kind.Secret) {
+	for _, p := range t.Parts() {
+		all = append(all, p.Parameters.Secrets(nil)...)
+	}
+	return all
+}
 
 // A Format is the form in which a notification is sent by a web request.
 type Format string
@@ -67,21 +95,4 @@ func CloneNotifications(list []Notification) []Notification {
 		copied[i] = n
 	}
 	return copied
-}
-
-// redacted returns a copy of notifications without secrets.
-func redacted(list []Notification) []Notification {
-	copied := CloneNotifications(list)
-	for i := range copied {
-		for _, secret := range copied[i].Target.secrets() {
-			*secret = ""
-		}
-	}
-	return copied
-}
-
-// Redacted returns a copy of the properties without secrets.
-func (p CollectionProperties) Redacted() CollectionProperties {
-	p.Notifications = redacted(p.Notifications)
-	return p
 }

@@ -33,8 +33,9 @@ type Options struct {
 	Client    *Client
 	Converter converter.DataConverter // the client's; nil means the SDK's default
 	Senders   map[job.ActionType]activities.Sender
-	PublicURL string        // begins the links in alerts; "" means that there are none
-	MaxHold   time.Duration // see [activities.Runner]; usually activities.DefaultMaxHold
+	Notifies  map[job.ActionType]notify.Sender // of notifications; nil: they are sent by Senders
+	PublicURL string                           // begins the links in alerts; "" means that there are none
+	MaxHold   time.Duration                    // see [activities.Runner]; usually activities.DefaultMaxHold
 	Log       *slog.Logger
 	Now       func() time.Time     // this machine's clock; nil means time.Now
 	Slots     int                  // maximum number of actions held or in flight; 0 means DefaultSlots
@@ -102,7 +103,10 @@ func New(o Options) worker.Worker {
 		runner.Observe = o.Telemetry.Attempts()
 		runner.ObserveHeld()
 	}
-	notifies := &notify.Activities{Senders: o.Senders, Log: o.Log, PublicURL: o.PublicURL}
+	if o.Notifies == nil {
+		o.Notifies = notify.Actions(o.Senders)
+	}
+	notifies := &notify.Activities{Senders: o.Notifies, Log: o.Log, PublicURL: o.PublicURL}
 	w.RegisterActivityWithOptions(jobloop.Plan, activity.RegisterOptions{Name: workflows.ActivityPlan})
 	w.RegisterActivityWithOptions(notifies.Send, activity.RegisterOptions{Name: notify.TypeSend})
 	w.RegisterActivityWithOptions(notifies.Raise, activity.RegisterOptions{Name: notify.TypeRaise})

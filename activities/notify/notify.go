@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -51,11 +50,31 @@ const LostCounter = "almanac_alerts_lost"
 
 // Activities are the activities. The exported members but PublicURL are required.
 type Activities struct {
-	Senders   map[job.ActionType]activities.Sender // by [job.ActionType.Kind]
+	Senders   map[job.ActionType]Sender // by the type of a post
 	Log       *slog.Logger
 	PublicURL string // begins the links in messages, without a slash at its end; "" means that there are none
 
 	merger merger
+}
+
+// A Sender sends one kind of post once. Its result is as that of an [activities.Sender].
+type Sender interface {
+	Send(ctx context.Context, e job.Execution, p *notification.Post) (message string, err error)
+}
+
+type actionSender struct{ activities.Sender }
+
+func (s actionSender) Send(ctx context.Context, e job.Execution, p *notification.Post) (string, error) {
+	return s.Sender.Send(ctx, e, &p.Action)
+}
+
+// Actions returns the senders of posts that are actions.
+func Actions(all map[job.ActionType]activities.Sender) map[job.ActionType]Sender {
+	posts := map[job.ActionType]Sender{}
+	for kind, sender := range all {
+		posts[kind] = actionSender{sender}
+	}
+	return posts
 }
 
 // SendInput is the input of [Activities.Send].
@@ -66,7 +85,7 @@ type SendInput struct {
 // An Item is a message and its target. One attempt is made to deliver it.
 type Item struct {
 	Name    string               `json:"name"` // of the notification
-	Target  job.Action           `json:"target"`
+	Target  job.Target           `json:"target"`
 	Message notification.Message `json:"message"`
 	Attempt int                  `json:"attempt"`          // its number, from 1
 	Last    bool                 `json:"last,omitempty"`   // no other follows
@@ -188,7 +207,7 @@ func count(ctx context.Context, in *Item, outcome string) {
 func (a *Activities) log(ctx context.Context, in *Item, err error, last bool) {
 	level, text := slog.LevelDebug, "notification delivered"
 	attributes := []slog.Attr{
-		slog.String("collection", in.Message.Collection.Name), slog.String("notification", in.Name), slog.String("target", notification.TargetText(&in.Target)),
+		slog.String("collection", in.Message.Collection.Name), slog.String("notification", in.Name), slog.String("target", in.Target.Text()),
 		slog.String("message", in.Message.ID), slog.Int("alerts", in.Message.Total()), slog.Int("attempt", in.Attempt),
 	}
 	switch {
@@ -211,17 +230,6 @@ var errPanic = errors.New("an internal error of Almanac, described in its log, e
 // send sends what earlier attempts have not sent of a message, and calls posted after each of several posts. The text is that of its last
 // post.
 func (a *Activities) send(ctx context.Context, in *Item, posted func()) (message string, err error) {
-	kind := in.Target.Type.Kind()
-	sender, ok := a.Senders[kind]
-	if kind == job.ActionPagerDuty {
-		sender, ok = a.Senders[job.ActionHTTP]
-	}
-	switch {
-	case !ok && kind == job.ActionEmail:
-		return "", &activities.PermanentError{Err: errors.New("this worker sends no e-mail: start it with --smtp-server (ALMANAC_SMTP_SERVER)")}
-	case !ok:
-		return "", &activities.PermanentError{Err: fmt.Errorf("this worker sends nothing to targets of type %q", in.Target.Type)}
-	}
 	m := in.Message
 	m.PublicURL = a.PublicURL
 	posts, err := m.Posts(&in.Target)
@@ -229,7 +237,7 @@ func (a *Activities) send(ctx context.Context, in *Item, posted func()) (message
 		return "", &activities.PermanentError{Err: err}
 	}
 	for in.Posted < len(posts) {
-		if message, err = a.post(ctx, sender, in, &posts[in.Posted]); err != nil {
+		if message, err = a.post(ctx, in, &posts[in.Posted]); err != nil {
 			if len(posts) > 1 {
 				err = partFailed(in.Posted+1, len(posts), err)
 			}
@@ -255,10 +263,15 @@ func partFailed(number, of int, err error) error {
 }
 
 // post makes one request, or sends one message.
-func (a *Activities) post(ctx context.Context, sender activities.Sender, in *Item, p *notification.Post) (message string, err error) {
+func (a *Activities) post(ctx context.Context, in *Item, p *notification.Post) (message string, err error) {
+	sender, ok := a.Senders[p.Type]
+	if !ok {
+		return "", &activities.PermanentError{Err: fmt.Errorf("this worker sends nothing to targets of type %q", in.Target.Type)}
+	}
 	defer func() {
 		if v := recover(); v != nil {
-			a.Log.ErrorContext(ctx, "sender panicked", slog.String("kind", string(in.Target.Type.Kind())), slog.String("type", fmt.Sprintf("%T", v)), slog.String("stack", string(debug.Stack())))
+			a.Log.ErrorContext(ctx, "sender panicked", slog.String("kind", string(in.Target.Type.Kind())),
+				slog.String("type", fmt.Sprintf("%T", v)), slog.String("stack", string(debug.Stack())))
 			message, err = "", errPanic
 		}
 	}()
@@ -267,12 +280,11 @@ func (a *Activities) post(ctx context.Context, sender activities.Sender, in *Ite
 	latest := in.Message.Alerts[len(in.Message.Alerts)-1]
 	message, err = sender.Send(ctx, job.Execution{
 		ID: p.ID, Due: latest.Time, Repeat: 1, ActionName: "Notification", Job: latest.Job.Name, Collection: in.Message.Collection.Name,
-	}, &p.Action)
+	}, p)
 	if err != nil && ctx.Err() != nil {
 		err = activities.EndedBy(context.Cause(ctx), err)
 	}
-	// PagerDuty never accepts an event that it answered with 400, by its documentation "Events API v2 Overview".
-	if answered, ok := errors.AsType[*activities.AnsweredError](err); ok && p.Action.PagerDuty != nil && answered.Status == http.StatusBadRequest {
+	if answered, ok := errors.AsType[*activities.AnsweredError](err); ok && answered.Status == p.FinalStatus && answered.Status != 0 {
 		err = &activities.PermanentError{Err: err}
 	}
 	return message, err

@@ -18,17 +18,17 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/testsuite"
 
-	"almanac/activities"
 	"almanac/activities/notify"
 	"almanac/activities/senders"
 	"almanac/internal/egress"
 	"almanac/internal/workflowtest"
 	"almanac/job"
+	"almanac/job/kind"
 	"almanac/job/notification"
 )
 
 // input returns a message about one failed job, for a target.
-func input(target job.Action) notify.Item {
+func input(target job.Target) notify.Item {
 	a := notification.Alert{Event: job.EventFailed, Job: workflowtest.Key, Time: workflowtest.NewYear, Error: "down"}
 	a.Identify("run", "e1")
 	a.Describe("")
@@ -37,14 +37,16 @@ func input(target job.Action) notify.Item {
 	return notify.Item{Name: "ops", Target: target, Message: m, Attempt: 1}
 }
 
+var toNobody = job.Target{Type: job.ActionHTTP, Content: kind.Content{Request: &job.Request{}}}
+
 // send makes one attempt.
-func send(t *testing.T, all map[job.ActionType]activities.Sender, log *slog.Logger, in notify.Item) notify.Report {
+func send(t *testing.T, all map[job.ActionType]notify.Sender, log *slog.Logger, in notify.Item) notify.Report {
 	t.Helper()
 	return sendAll(t, all, log, nil, in)[0]
 }
 
 // sendAll makes an attempt for each of some messages, after an activity that was lost with these reports.
-func sendAll(t *testing.T, all map[job.ActionType]activities.Sender, log *slog.Logger, lost []notify.Report, items ...notify.Item) (reports []notify.Report) {
+func sendAll(t *testing.T, all map[job.ActionType]notify.Sender, log *slog.Logger, lost []notify.Report, items ...notify.Item) (reports []notify.Report) {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(workflowtest.Silent)
@@ -68,14 +70,14 @@ func sendAll(t *testing.T, all map[job.ActionType]activities.Sender, log *slog.L
 var silent = slog.New(slog.DiscardHandler)
 
 // real returns the real senders, which may reach this machine.
-func real(t *testing.T) map[job.ActionType]activities.Sender {
+func real(t *testing.T) map[job.ActionType]notify.Sender {
 	t.Helper()
 	guard, err := egress.Parse("public", []string{"127.0.0.1"}, nil)
 	require.NoError(t, err)
 	s, err := senders.New(senders.Options{Guard: guard})
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
-	return s.ByType()
+	return s.Notifications()
 }
 
 func TestAWebHookGetsACloudEventWithTheIDOfTheMessage(t *testing.T) {
@@ -87,7 +89,7 @@ func TestAWebHookGetsACloudEventWithTheIDOfTheMessage(t *testing.T) {
 		_ = json.NewDecoder(r.Body).Decode(&event)
 	}))
 	defer hook.Close()
-	in := input(job.Action{Type: job.ActionHTTP, Request: &job.Request{URI: hook.URL, Method: "POST"}})
+	in := input(job.Target{Type: job.ActionHTTP, Content: kind.Content{Request: &job.Request{URI: hook.URL, Method: "POST"}}})
 	r := send(t, real(t), silent, in)
 	require.True(t, r.Delivered)
 	require.Equal(t, 1, r.Posted)
@@ -104,9 +106,9 @@ func TestAWebHookThatRefusesIsReportedWithWhatItAnsweredAndWithoutSecrets(t *tes
 	}))
 	defer hook.Close()
 	var log strings.Builder
-	in := input(job.Action{Type: job.ActionHTTP, Request: &job.Request{
-		URI: hook.URL, Method: "POST", Authentication: &job.Authentication{Type: job.AuthBasic, Username: "u", Password: "canary"},
-	}})
+	in := input(job.Target{Type: job.ActionHTTP, Content: kind.Content{Request: &job.Request{
+		URI: hook.URL, Method: "POST", Authentication: &job.Authentication{Type: kind.AuthBasic, Username: "u", Password: "canary"},
+	}}})
 	r := send(t, real(t), slog.New(slog.NewTextHandler(&log, nil)), in)
 	require.False(t, r.Delivered)
 	require.Contains(t, r.Message, "403")
@@ -117,20 +119,22 @@ func TestAWebHookThatRefusesIsReportedWithWhatItAnsweredAndWithoutSecrets(t *tes
 // A hanging sender answers when its attempt ends.
 type hanging struct{}
 
-func (hanging) Send(ctx context.Context, _ job.Execution, _ *job.Action) (string, error) {
+func (hanging) Send(ctx context.Context, _ job.Execution, _ *notification.Post) (string, error) {
 	<-ctx.Done()
 	return "", ctx.Err()
 }
 
 type panicking struct{}
 
-func (panicking) Send(context.Context, job.Execution, *job.Action) (string, error) { panic("canary") } //nolint:forbidigo // what is tested
+func (panicking) Send(context.Context, job.Execution, *notification.Post) (string, error) {
+	panic("canary")
+} //nolint:forbidigo // what is tested
 
 func TestATargetThatHangsHasTenSeconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		r := send(t, map[job.ActionType]activities.Sender{job.ActionHTTP: hanging{}}, silent, input(job.Action{Type: job.ActionHTTP}))
+		r := send(t, map[job.ActionType]notify.Sender{job.ActionHTTP: hanging{}}, silent, input(toNobody))
 		require.Equal(t, "timed out: not complete after 10 s", r.Message)
 		require.True(t, r.Hung)
 		require.Equal(t, notify.SendTimeout, time.Since(start))
@@ -140,14 +144,14 @@ func TestATargetThatHangsHasTenSeconds(t *testing.T) {
 func TestASenderThatPanicsShowsNoSecret(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
-	r := send(t, map[job.ActionType]activities.Sender{job.ActionHTTP: panicking{}}, slog.New(slog.NewTextHandler(&log, nil)), input(job.Action{Type: job.ActionHTTP}))
+	r := send(t, map[job.ActionType]notify.Sender{job.ActionHTTP: panicking{}}, slog.New(slog.NewTextHandler(&log, nil)), input(toNobody))
 	require.Contains(t, r.Message, "an internal error of Almanac")
 	require.NotContains(t, r.Message+log.String(), "canary")
 }
 
 func TestWithoutAMailServerTheErrorSaysWhatToDoAndNothingIsRetried(t *testing.T) {
 	t.Parallel()
-	r := send(t, real(t), silent, input(job.Action{Type: job.ActionEmail, Email: &job.Email{To: []string{"a@example.com"}}}))
+	r := send(t, real(t), silent, input(job.Target{Type: kind.Mail, Own: kind.Own{Email: &kind.Email{To: []string{"a@example.com"}}}}))
 	require.Contains(t, r.Message, "this worker sends no e-mail: start it with --smtp-server")
 	require.True(t, r.Final)
 }
@@ -164,7 +168,7 @@ func pagerDuty(uri string) notify.Item {
 		alert.Describe("")
 		open.Add(&m, &alert)
 	}
-	return notify.Item{Name: "ops", Attempt: 1, Message: m, Target: job.Action{Type: job.ActionPagerDuty, PagerDuty: &job.PagerDuty{RoutingKey: routingKey, URI: uri}}}
+	return notify.Item{Name: "ops", Attempt: 1, Message: m, Target: job.Target{Type: kind.Duty, Own: kind.Own{PagerDuty: &kind.PagerDuty{RoutingKey: routingKey, URI: uri}}}}
 }
 
 func TestADeliveryToPagerDutyGoesOnWhereTheAttemptBeforeFailed(t *testing.T) {
@@ -226,7 +230,7 @@ func TestNoAlertIsLostWithATestThatFails(t *testing.T) {
 	for event, want := range map[job.Event]string{
 		notification.EventTest: "test of a notification failed", job.EventFailed: "notification failed; its alerts are lost",
 	} {
-		in := input(job.Action{Type: job.ActionHTTP, Request: &job.Request{URI: hook.URL, Method: "POST"}})
+		in := input(job.Target{Type: job.ActionHTTP, Content: kind.Content{Request: &job.Request{URI: hook.URL, Method: "POST"}}})
 		in.Message.Alerts[0].Event, in.Last = event, true
 		var log strings.Builder
 		r := send(t, real(t), slog.New(slog.NewTextHandler(&log, nil)), in)
@@ -269,7 +273,7 @@ func TestAWebHookThatFailsIsReportedAndSentAgain(t *testing.T) {
 			hook := httptest.NewServer(tt.answer)
 			defer hook.Close()
 			var log strings.Builder
-			r := send(t, real(t), slog.New(slog.NewTextHandler(&log, nil)), input(job.Action{Type: job.ActionHTTP, Request: &job.Request{URI: hook.URL, Method: "POST"}}))
+			r := send(t, real(t), slog.New(slog.NewTextHandler(&log, nil)), input(job.Target{Type: job.ActionHTTP, Content: kind.Content{Request: &job.Request{URI: hook.URL, Method: "POST"}}}))
 			require.False(t, r.Delivered)
 			require.False(t, r.Final)
 			require.Contains(t, r.Message, tt.want)
@@ -288,7 +292,7 @@ func TestADeliveryThatFailedForGoodIsLoggedAsALossAndCounted(t *testing.T) {
 	var log strings.Builder
 	a := &notify.Activities{Senders: real(t), Log: slog.New(slog.NewTextHandler(&log, nil))}
 	env.RegisterActivityWithOptions(a.Send, activity.RegisterOptions{Name: notify.TypeSend})
-	_, err := env.ExecuteActivity(notify.TypeSend, notify.SendInput{Items: []notify.Item{input(job.Action{Type: job.ActionEmail, Email: &job.Email{To: []string{"a@example.com"}}})}})
+	_, err := env.ExecuteActivity(notify.TypeSend, notify.SendInput{Items: []notify.Item{input(job.Target{Type: kind.Mail, Own: kind.Own{Email: &kind.Email{To: []string{"a@example.com"}}}})}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"almanac_notifications Email failed"}, counted.Counted())
 	require.Contains(t, log.String(), `level=WARN msg="notification failed; its alerts are lost"`)
@@ -297,9 +301,9 @@ func TestADeliveryThatFailedForGoodIsLoggedAsALossAndCounted(t *testing.T) {
 // someHang hangs for targets with the method HANG.
 type someHang struct{ sent chan string }
 
-func (s someHang) Send(ctx context.Context, _ job.Execution, a *job.Action) (string, error) {
-	s.sent <- a.Request.URI
-	if a.Request.Method == "HANG" {
+func (s someHang) Send(ctx context.Context, _ job.Execution, p *notification.Post) (string, error) {
+	s.sent <- p.Action.Request.URI
+	if p.Action.Request.Method == "HANG" {
 		<-ctx.Done()
 		return "", ctx.Err()
 	}
@@ -312,11 +316,11 @@ func TestMessagesOfOneActivityAreSentAtOnceAndOnlyThoseFailWhoseTargetHangs(t *t
 		s := someHang{make(chan string, 100)}
 		var items []notify.Item
 		for i, method := range []string{"HANG", "POST", "HANG", "POST", "POST"} {
-			items = append(items, input(job.Action{Type: job.ActionHTTP, Request: &job.Request{Method: method, URI: strings.Repeat("x", i)}}))
+			items = append(items, input(job.Target{Type: job.ActionHTTP, Content: kind.Content{Request: &job.Request{Method: method, URI: strings.Repeat("x", i)}}}))
 		}
 		done := notify.Report{Done: true, Delivered: true, Time: time.Now(), Message: "before"}
 		start := time.Now()
-		reports := sendAll(t, map[job.ActionType]activities.Sender{job.ActionHTTP: s}, silent, []notify.Report{{}, {}, {}, {}, done}, items...)
+		reports := sendAll(t, map[job.ActionType]notify.Sender{job.ActionHTTP: s}, silent, []notify.Report{{}, {}, {}, {}, done}, items...)
 		require.Equal(t, notify.SendTimeout, time.Since(start))
 		for i, r := range reports {
 			require.Equal(t, i != 0 && i != 2, r.Delivered, "%d", i)

@@ -11,6 +11,7 @@ import (
 
 	"almanac/internal/sendertest"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 // One attempt against a server in the same process, whose cost is included.
@@ -53,7 +54,7 @@ func BenchmarkLargestAnswer(b *testing.B) {
 			uri += fmt.Sprintf("&a=%%41%013d", i)
 		}
 		get := action(job.Request{
-			URI: uri, Authentication: &job.Authentication{Type: job.AuthBasic, Username: "me", Password: strings.Repeat("aB3", 4000)},
+			URI: uri, Authentication: &job.Authentication{Type: kind.AuthBasic, Username: "me", Password: strings.Repeat("aB3", 4000)},
 		})
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

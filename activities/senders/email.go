@@ -16,6 +16,8 @@ import (
 	"almanac/internal/egress"
 	"almanac/internal/redact"
 	"almanac/job"
+	"almanac/job/kind"
+	"almanac/job/notification"
 )
 
 // SMTP is the server that sends mail. The zero SMTP sends none.
@@ -48,19 +50,21 @@ func IsMailAddress(text string) bool {
 type Email struct{ options Options }
 
 // Send sends the mail once. Its Message-ID is made of the execution's id, the same for all attempts.
-func (m *Email) Send(ctx context.Context, e job.Execution, a *job.Action) (string, error) {
+func (m *Email) Send(ctx context.Context, e job.Execution, p *notification.Post) (string, error) {
 	smtp := &m.options.SMTP
-	if a.Email == nil {
-		return "", &activities.PermanentError{Err: errors.New("the target has no email")}
+	if smtp.Server == "" {
+		return "", &activities.PermanentError{
+			Err: errors.New("this worker sends no e-mail: start it with --smtp-server (ALMANAC_SMTP_SERVER)"),
+		}
 	}
-	if err := smtp.Domains.Check(a.Email.To); err != nil {
+	if err := smtp.Domains.Check(p.Mail.To); err != nil {
 		return "", &activities.PermanentError{Err: err}
 	}
 	client, err := m.client(ctx)
 	if err != nil {
 		return "", &activities.PermanentError{Err: errors.New("the settings of the mail server cannot be used")} // err may quote them
 	}
-	message, err := m.message(e, a.Email, a.Email.To...)
+	message, err := m.message(e, &p.Mail, p.Mail.To...)
 	if err != nil {
 		return "", &activities.PermanentError{Err: err}
 	}
@@ -68,16 +72,21 @@ func (m *Email) Send(ctx context.Context, e job.Execution, a *job.Action) (strin
 	err = client.DialAndSendWithContext(ctx, message)
 	switch {
 	case err == nil || message.IsDelivered():
-		return fmt.Sprintf("mail accepted by %s for %d addresses", smtp.Server, len(a.Email.To)), nil
-	case refusedForGood(err) && len(a.Email.To) > 1:
-		return m.sendEach(ctx, client, e, a.Email)
+		return fmt.Sprintf("mail accepted by %s for %d addresses", smtp.Server, len(p.Mail.To)), nil
+	case refusedForGood(err) && len(p.Mail.To) > 1:
+		return m.sendEach(ctx, client, e, &p.Mail)
 	}
 	return "", m.failure(err)
 }
 
+// Check returns an error if mail may not be sent to an address of a target.
+func (m *Email) Check(p kind.Parameters) error {
+	return m.options.SMTP.Domains.Check(p.(*kind.Email).To)
+}
+
 // sendEach sends a mail to each address, after the server has refused one for all of them. What it refuses again is
 // in the result; it is an error if no mail was accepted, or if another one may be accepted later.
-func (m *Email) sendEach(ctx context.Context, client *mail.Client, e job.Execution, to *job.Email) (string, error) {
+func (m *Email) sendEach(ctx context.Context, client *mail.Client, e job.Execution, to *notification.Mail) (string, error) {
 	var messages []*mail.Msg
 	for _, address := range to.To {
 		message, err := m.message(e, to, address)
@@ -114,7 +123,7 @@ func refusedForGood(err error) bool {
 	return ok && failed.ErrorCode() >= 500
 }
 
-func (m *Email) message(e job.Execution, content *job.Email, to ...string) (*mail.Msg, error) {
+func (m *Email) message(e job.Execution, content *notification.Mail, to ...string) (*mail.Msg, error) {
 	message := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	if err := message.From(m.options.SMTP.From); err != nil {
 		return nil, errors.New("the address of the sender, of --smtp-from, is not valid")

@@ -9,6 +9,8 @@ import (
 	"almanac/activities"
 	"almanac/activities/senders"
 	"almanac/job"
+	"almanac/job/kind"
+	"almanac/job/notification"
 )
 
 func TestMailGoesOnlyToDomainsThatTheOperatorAllows(t *testing.T) {
@@ -29,12 +31,12 @@ func TestMailGoesOnlyToDomainsThatTheOperatorAllows(t *testing.T) {
 		require.ErrorContains(t, err, "is no domain", bad)
 	}
 
-	mail := job.Action{Type: job.ActionEmail, Email: &job.Email{To: []string{"a@example.com", "b@evil.test"}}}
+	to := []string{"a@example.com", "b@evil.test"}
 	s, err := senders.New(senders.Options{SMTP: senders.SMTP{Server: "127.0.0.1:1", From: "almanac@example.com", Domains: domains}})
 	require.NoError(t, err)
 	defer s.Close()
-	require.ErrorContains(t, s.Check(&mail), `"b@evil.test" is none`, "a job is refused when it is written")
-	_, err = s.ByType()[job.ActionEmail].Send(t.Context(), job.Execution{}, &mail)
+	require.ErrorContains(t, s.Check(kind.Mail, &kind.Email{To: to}), `"b@evil.test" is none`, "a job is refused when it is written")
+	_, err = s.Notifications()[kind.Mail].Send(t.Context(), job.Execution{}, &notification.Post{Mail: notification.Mail{To: to}})
 	_, permanent := errors.AsType[*activities.PermanentError](err)
 	require.True(t, permanent, "and a message when it is sent, by a worker that allows less than its API: %v", err)
 	require.ErrorContains(t, err, `"b@evil.test" is none`)

@@ -18,9 +18,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/activities"
+	"almanac/activities/notify"
 	"almanac/activities/senders"
 	"almanac/internal/egress"
 	"almanac/job"
+	"almanac/job/kind"
+	"almanac/job/notification"
 )
 
 // A mailServer takes mail from a user, or refuses it.
@@ -91,7 +94,7 @@ func startMail(t *testing.T, m *mailServer) string {
 }
 
 // mailTo returns what sends through a mail server, from an address that it may reach.
-func mailTo(t *testing.T, roots *x509.CertPool, o senders.SMTP) activities.Sender {
+func mailTo(t *testing.T, roots *x509.CertPool, o senders.SMTP) notify.Sender {
 	t.Helper()
 	guard, err := egress.Parse("public", []string{"127.0.0.1"}, nil)
 	require.NoError(t, err)
@@ -99,11 +102,13 @@ func mailTo(t *testing.T, roots *x509.CertPool, o senders.SMTP) activities.Sende
 	s, err := senders.New(senders.Options{Guard: guard, SMTP: o, RootCAs: roots})
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
-	return s.ByType()[job.ActionEmail]
+	return s.Notifications()[kind.Mail]
 }
 
 var (
-	mailTarget    = &job.Action{Type: job.ActionEmail, Email: &job.Email{To: []string{"a@example.com", "b@example.com"}, Subject: "Almanac: Job 'täglich' failed", Text: "It failed.\n- once"}}
+	mailTarget = &notification.Post{Type: kind.Mail, Mail: notification.Mail{
+		To: []string{"a@example.com", "b@example.com"}, Subject: "Almanac: Job 'täglich' failed", Text: "It failed.\n- once",
+	}}
 	mailExecution = job.Execution{ID: "3f0c"}
 )
 
@@ -242,7 +247,7 @@ func TestAMailServerIsSubjectToTheEgressRules(t *testing.T) {
 	s, err := senders.New(senders.Options{SMTP: senders.SMTP{Server: startMail(t, m), From: "a@example.com", TLS: senders.SMTPClear}})
 	require.NoError(t, err)
 	defer s.Close()
-	_, err = s.ByType()[job.ActionEmail].Send(t.Context(), mailExecution, mailTarget)
+	_, err = s.Notifications()[kind.Mail].Send(t.Context(), mailExecution, mailTarget)
 	_, permanent := errors.AsType[*activities.PermanentError](err)
 	require.True(t, permanent, "%v", err)
 	require.Empty(t, m.mails)
@@ -253,5 +258,6 @@ func TestWithoutAMailServerNoMailIsSent(t *testing.T) {
 	s, err := senders.New(senders.Options{})
 	require.NoError(t, err)
 	defer s.Close()
-	require.NotContains(t, s.ByType(), job.ActionEmail)
+	_, err = s.Notifications()[kind.Mail].Send(t.Context(), mailExecution, mailTarget)
+	require.ErrorContains(t, err, "this worker sends no e-mail")
 }

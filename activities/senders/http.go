@@ -18,6 +18,7 @@ import (
 	"almanac/internal/pool"
 	"almanac/internal/telemetry"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 // Limits of a request and its response.
@@ -67,7 +68,7 @@ func (h *HTTP) Send(ctx context.Context, e job.Execution, a *job.Action) (string
 	defer done()
 	s := withRequest(secretsOf(a), req)
 	follow := &redirects{body: a.Request.Body, refused: a.Request.FollowRedirects != nil && !*a.Request.FollowRedirects}
-	resp, cancel, err := follow.do(client.of(a), req)
+	resp, cancel, err := follow.do(client.of(a, a.Request.Body != ""), req)
 	if err != nil {
 		err = failure(ctx, err)
 		message, err := activities.Fail(job.ActionHTTP, fmt.Sprintf("Request to host '%s' failed: %s", req.URL.Host, err), err)
@@ -91,6 +92,15 @@ func (h *HTTP) Send(ctx context.Context, e job.Execution, a *job.Action) (string
 	return message, nil
 }
 
+// Address returns the host and port to which a request goes.
+func (h *HTTP) Address(p kind.Parameters) string {
+	r, ok := p.(*kind.Request)
+	if !ok {
+		return ""
+	}
+	return addressOf(r.URI)
+}
+
 // failure returns the attempt's error if there was no response.
 func failure(ctx context.Context, err error) error {
 	if refused, ok := errors.AsType[*egress.RefusedError](err); ok {
@@ -104,13 +114,13 @@ func (h *HTTP) request(ctx context.Context, e job.Execution, r *job.Request) (*h
 	if r == nil {
 		return nil, errors.New("the action has no request")
 	}
-	uri, err := job.ParseURI(r.URI)
+	uri, err := kind.ParseURI(r.URI)
 	if err != nil || uri.Host == "" || uri.Scheme != "http" && uri.Scheme != "https" {
 		return nil, errors.New("the uri is not an absolute http or https address") // err would quote the whole address
 	}
 	method := strings.ToUpper(cmp.Or(r.Method, http.MethodGet))
 	req, err := http.NewRequestWithContext(ctx, method, "", strings.NewReader(r.Body))
-	if err != nil || !job.IsMethod(method) {
+	if err != nil || !kind.IsMethod(method) {
 		return nil, fmt.Errorf("%q is not a method that requests may have", r.Method)
 	}
 	uri.Host = sentHost(uri.Host)

@@ -8,6 +8,7 @@ import (
 
 	"almanac/activities"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 // authenticate adds the action's authentication to a request and returns the client to send it with, which is
@@ -19,14 +20,14 @@ func (h *HTTP) authenticate(ctx context.Context, req *http.Request, a *job.Authe
 		return h.client, done, nil
 	}
 	switch a.Type {
-	case job.AuthBasic:
+	case kind.AuthBasic:
 		req.SetBasicAuth(a.Username, a.Password)
-	case job.AuthClientCertificate:
+	case kind.AuthClientCertificate:
 		if req.URL.Scheme != "https" {
 			return transports{}, nil, &activities.PermanentError{Err: errors.New("a client certificate can only be shown over https, which the uri is to begin with")}
 		}
 		return h.withCertificate(ctx, a)
-	case job.AuthOAuth:
+	case kind.AuthOAuth:
 		authorization, err := h.tokens.authorization(ctx, a)
 		if err != nil {
 			return transports{}, nil, err
@@ -40,7 +41,7 @@ func (h *HTTP) authenticate(ctx context.Context, req *http.Request, a *job.Authe
 
 // forget drops the request's token after the host refused it, since it may have been revoked.
 func (h *HTTP) forget(req *http.Request, a *job.Authentication) {
-	if a != nil && a.Type == job.AuthOAuth {
+	if a != nil && a.Type == kind.AuthOAuth {
 		h.tokens.drop(a, req.Header.Get("Authorization"))
 	}
 }

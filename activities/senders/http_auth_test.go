@@ -26,12 +26,13 @@ import (
 	"almanac/activities/senders"
 	"almanac/internal/sendertest"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 func TestBasicAuthentication(t *testing.T) {
 	t.Parallel()
 	s, requests := recording(t)
-	basic := &job.Authentication{Type: job.AuthBasic, Username: "mö", Password: "pass:word"}
+	basic := &job.Authentication{Type: kind.AuthBasic, Username: "mö", Password: "pass:word"}
 	for name, r := range map[string]job.Request{
 		"by itself":                            {URI: s.URL},
 		"wins over the header of the author":   {URI: s.URL, Headers: job.Members{{Name: "authorization", Value: "Bearer mine"}}},
@@ -51,7 +52,7 @@ func TestBasicAuthenticationOfNoUser(t *testing.T) {
 		io.WriteString(w, r.Header.Get("Authorization")+" "+r.Host)
 	})
 	for _, r := range []job.Request{
-		{URI: s.URL, Authentication: &job.Authentication{Type: job.AuthBasic, Password: "canary-token"}},
+		{URI: s.URL, Authentication: &job.Authentication{Type: kind.AuthBasic, Password: "canary-token"}},
 		{URI: strings.Replace(s.URL, "//", "//:canary-token@", 1)},
 	} {
 		message, err := send(t, r)
@@ -75,7 +76,7 @@ func TestBasicAuthenticationWithoutAPassword(t *testing.T) {
 			})
 			r := job.Request{URI: strings.Replace(s.URL, "//", "//"+address, 1)}
 			if address == "" {
-				r.Authentication = &job.Authentication{Type: job.AuthBasic, Username: "canary-key", EmptyPassword: true}
+				r.Authentication = &job.Authentication{Type: kind.AuthBasic, Username: "canary-key", EmptyPassword: true}
 			}
 			message, err := send(t, r)
 			require.NoError(t, err)
@@ -113,7 +114,7 @@ func clientCertificate(t *testing.T, name string) *job.Authentication {
 	file, err := pkcs12.Modern2023.Encode(key, leaf, nil, "password of "+name)
 	require.NoError(t, err)
 	return &job.Authentication{
-		Type: job.AuthClientCertificate, Pfx: base64.StdEncoding.EncodeToString(file), Password: "password of " + name,
+		Type: kind.AuthClientCertificate, Pfx: base64.StdEncoding.EncodeToString(file), Password: "password of " + name,
 	}
 }
 
@@ -209,7 +210,7 @@ func TestConnectionsServeOneCertificateEach(t *testing.T) {
 			want string
 		}{
 			{nil, ""}, {one, "one"}, {other, "other"}, {nil, ""}, {&copied, "one"}, {other, "other"}, {one, "one"},
-			{&job.Authentication{Type: job.AuthBasic, Username: "me"}, ""},
+			{&job.Authentication{Type: kind.AuthBasic, Username: "me"}, ""},
 		} {
 			_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL, Authentication: tt.a}))
 			require.NoError(t, err)
@@ -306,7 +307,7 @@ func TestAuthenticationsThatCannotBeUsedFailPermanently(t *testing.T) {
 		want         string
 	}{
 		{"wrong password", "https", &wrongPassword, "the client certificate cannot be read; allowed: the password of the PFX file"},
-		{"no PFX file", "https", &job.Authentication{Type: job.AuthClientCertificate, Pfx: "topsecret"},
+		{"no PFX file", "https", &job.Authentication{Type: kind.AuthClientCertificate, Pfx: "topsecret"},
 			"the client certificate cannot be read; allowed: a PFX file (PKCS #12, in base64) of one certificate, its private key and at most its chain"},
 		{"certificate without TLS", "http", good, "a client certificate can only be shown over https, which the uri is to begin with"},
 		{"unknown type", "http", &job.Authentication{Type: "Kerberos", Password: "topsecret"}, `"Kerberos" is not a type of authentication`},

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/text/encoding/unicode/utf32"
 
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 const canaryKey = "canary-0123456789abcdef"
@@ -215,7 +216,7 @@ func TestASecretIsHiddenWhateverCharsetIsDeclared(t *testing.T) {
 				_, got, _ := r.BasicAuth()
 				io.WriteString(w, "not "+got+".")
 			})
-			message, err := send(t, job.Request{URI: s.URL, Authentication: &job.Authentication{Type: job.AuthBasic, Username: "me", Password: password}})
+			message, err := send(t, job.Request{URI: s.URL, Authentication: &job.Authentication{Type: kind.AuthBasic, Username: "me", Password: password}})
 			require.NoError(t, err)
 			require.Contains(t, message, "Body: not ….")
 		})
@@ -257,7 +258,7 @@ func TestASecretInAHeaderIsHiddenInEachCharset(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-Echo", "got "+echo) })
-			message, err := send(t, job.Request{URI: s.URL, Authentication: &job.Authentication{Type: job.AuthBasic, Username: "me", Password: password}})
+			message, err := send(t, job.Request{URI: s.URL, Authentication: &job.Authentication{Type: kind.AuthBasic, Username: "me", Password: password}})
 			require.NoError(t, err)
 			require.Contains(t, message, "X-Echo: got …\r\n")
 		})

@@ -15,6 +15,7 @@ import (
 
 	"almanac/activities/senders"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 // An unnoticed connection ends without the transport noticing it, as it may be for a moment while the machine is busy.
@@ -73,7 +74,7 @@ func TestARequestIsNotWrittenToAConnectionThatTheHostHasClosed(t *testing.T) {
 	require.NoError(t, err)
 	defer s.Close()
 	for _, body := range []string{"", "hello"} { // each has its own transport: a body is not retried
-		a := &job.Action{Type: job.ActionHTTP, Request: &job.Request{URI: "http://" + l.Addr().String(), Method: "POST", Body: body}, RetryPolicy: &job.RetryPolicy{RetryType: job.RetryNone}}
+		a := &job.Action{Type: job.ActionHTTP, Content: kind.Content{Request: &job.Request{URI: "http://" + l.Addr().String(), Method: "POST", Body: body}}, RetryPolicy: &job.RetryPolicy{RetryType: job.RetryNone}}
 		for range 3 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // without an end that is noticed, it would wait for an answer
 			_, err := s.ByType()[job.ActionHTTP].Send(ctx, job.Execution{ID: "e"}, a)

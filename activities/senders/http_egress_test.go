@@ -18,6 +18,7 @@ import (
 	"almanac/internal/egress"
 	"almanac/internal/sendertest"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 func guard(t *testing.T, allow ...string) *egress.Guard {
@@ -35,17 +36,17 @@ func TestTargetsThatTheGuardRefuses(t *testing.T) {
 	_, port, err := net.SplitHostPort(s.Listener.Addr().String())
 	require.NoError(t, err)
 	h := senders.NewHTTP(senders.Options{Dial: guard(t).DialContext})
-	for host, kind := range map[string]string{
+	for host, what := range map[string]string{
 		"127.0.0.1":          "loopback addresses",
 		"[::ffff:127.0.0.1]": "loopback addresses",
 		"0.0.0.0":            "unspecified addresses",
 		"169.254.169.254":    "metadata services of clouds",
 	} {
-		for _, a := range []*job.Authentication{nil, {Type: job.AuthBasic, Username: "me", Password: "topsecret"}} {
+		for _, a := range []*job.Authentication{nil, {Type: kind.AuthBasic, Username: "me", Password: "topsecret"}} {
 			message, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{
 				URI: "http://" + host + ":" + port + "/?sig=topsecret", Authentication: a,
 			}))
-			want := "Almanac does not connect to '" + strings.Trim(host, "[]") + "': " + kind + advice
+			want := "Almanac does not connect to '" + strings.Trim(host, "[]") + "': " + what + advice
 			require.EqualError(t, err, want)
 			sendertest.RequirePermanent(t, true, err)
 			require.Equal(t, "Http Action - Request to host '"+host+":"+port+"' failed: "+want, message)

@@ -43,9 +43,9 @@ func newTransports(o Options, certificate *tls.Certificate) transports {
 	return transports{newTransport(o, certificate, maxIdle), newTransport(o, certificate, maxIdleOnce)}
 }
 
-// of returns the transport for an action, which is a web request or a message on a storage queue.
-func (t transports) of(a *job.Action) http.RoundTripper {
-	if a.RetryPolicy.Attempts() == 1 && (a.QueueMessage != nil || a.Request.Body != "") {
+// of returns the transport for the request of an action, with or without a body.
+func (t transports) of(a *job.Action, body bool) http.RoundTripper {
+	if body && a.RetryPolicy.Attempts() == 1 {
 		return t.once
 	}
 	return t.usual

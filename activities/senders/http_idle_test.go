@@ -16,6 +16,7 @@ import (
 	"almanac/internal/emulators"
 	"almanac/internal/sendertest"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 // A host may close a connection while a request is on its way to it, which then is lost.
@@ -125,7 +126,7 @@ func TestConnectionsThatAHostMayBeClosingAreNotUsedForOtherRequests(t *testing.T
 					_, err := q.Send(t.Context(), sendertest.Execution, a)
 					require.NoError(t, err)
 					_, err = h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "http://herd.example", Authentication: &job.Authentication{
-						Type: job.AuthOAuth, Tenant: "contoso", ClientID: "me", Audience: "https://api.example", Secret: "secret",
+						Type: kind.AuthOAuth, Tenant: "contoso", ClientID: "me", Audience: "https://api.example", Secret: "secret",
 					}}))
 					require.NoError(t, err)
 					time.Sleep(1100 * time.Millisecond)

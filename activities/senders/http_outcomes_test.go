@@ -22,6 +22,7 @@ import (
 	"almanac/internal/egress"
 	"almanac/internal/sendertest"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 // Secrets of a request. Each contains the word, encoded or not.
@@ -181,9 +182,9 @@ func TestNoOutcomeShowsSecretsOfTheRequest(t *testing.T) {
 	requests := map[string]job.Request{
 		"address": {URI: canaryAddress("http")},
 		"header":  {URI: canaryAddress("http"), Headers: job.Members{{Name: "Authorization", Value: "Bearer " + canaryToken}}},
-		"Basic":   {URI: canaryAddress("http"), Authentication: &job.Authentication{Type: job.AuthBasic, Username: "me", Password: canaryBasic}},
+		"Basic":   {URI: canaryAddress("http"), Authentication: &job.Authentication{Type: kind.AuthBasic, Username: "me", Password: canaryBasic}},
 		"OAuth": {URI: canaryAddress("http"), Authentication: &job.Authentication{
-			Type: job.AuthOAuth, Tenant: "contoso", ClientID: "me", Audience: "https://api.example", Secret: canarySecret,
+			Type: kind.AuthOAuth, Tenant: "contoso", ClientID: "me", Audience: "https://api.example", Secret: canarySecret,
 		}},
 	}
 	for host, answer := range hosts {
@@ -279,7 +280,7 @@ func TestSecretWithinAnotherIsHiddenWithIt(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "got "+r.FormValue("sig")+".") })
 	message, err := send(t, job.Request{
 		URI:            s.URL + "/?sig=winter-0123456789abcdef",
-		Authentication: &job.Authentication{Type: job.AuthBasic, Username: "me", Password: "winter"},
+		Authentication: &job.Authentication{Type: kind.AuthBasic, Username: "me", Password: "winter"},
 	})
 	require.NoError(t, err)
 	require.Contains(t, message, " Body: got ….")
@@ -290,7 +291,7 @@ func TestWordsThatAreNoSecretsStay(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "order 4711 of abc is done") })
 	message, err := send(t, job.Request{
 		URI:            s.URL + "/?order=4711&state=done",
-		Authentication: &job.Authentication{Type: job.AuthBasic, Username: "order", Password: "abc"},
+		Authentication: &job.Authentication{Type: kind.AuthBasic, Username: "order", Password: "abc"},
 	})
 	require.NoError(t, err)
 	require.Contains(t, message, " Body: order 4711 of abc is done")

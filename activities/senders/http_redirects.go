@@ -11,7 +11,7 @@ import (
 
 	"almanac/internal/egress"
 	"almanac/internal/redact"
-	"almanac/job"
+	"almanac/job/kind"
 )
 
 // maxHopAddress is the maximum length of an address in the text of [redirects], in bytes.
@@ -67,7 +67,7 @@ func (f *redirects) next(req *http.Request, resp *http.Response) (*http.Request,
 	if !isRedirect(resp.StatusCode) || location == "" {
 		return nil, nil
 	}
-	to, err := job.ParseURI(location)
+	to, err := kind.ParseURI(location)
 	if err != nil {
 		return nil, errLocation
 	}
@@ -89,8 +89,8 @@ func (f *redirects) next(req *http.Request, resp *http.Response) (*http.Request,
 	if f.why != "" {
 		return nil, nil
 	}
-	f.hops = append(f.hops, hop{req.Method, job.RedactURI(req.URL.String()), resp.StatusCode})
-	f.last = hop{method: method, address: job.RedactURI(target.String())}
+	f.hops = append(f.hops, hop{req.Method, kind.RedactURI(req.URL.String()), resp.StatusCode})
+	f.last = hop{method: method, address: kind.RedactURI(target.String())}
 	f.repeated = f.repeated || repeats
 	if !kept {
 		f.body = ""
@@ -160,7 +160,7 @@ func (f *redirects) notFollowed(resp *http.Response, s redact.Secrets) string {
 	if f.why != "" {
 		return ", which is not followed: " + f.why
 	}
-	to, err := job.ParseURI(resp.Header.Get("Location"))
+	to, err := kind.ParseURI(resp.Header.Get("Location"))
 	if err != nil {
 		return "" // an error before
 	}

@@ -20,11 +20,14 @@ import (
 	"almanac/activities/senders"
 	"almanac/internal/sendertest"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 var sender = senders.NewHTTP(senders.Options{Guard: sendertest.Anywhere, Version: "1.2.3"})
 
-func action(r job.Request) *job.Action { return &job.Action{Type: "Http", Request: &r} }
+func action(r job.Request) *job.Action {
+	return &job.Action{Type: "Http", Content: kind.Content{Request: &r}}
+}
 
 func send(t *testing.T, r job.Request) (string, error) {
 	t.Helper()

@@ -18,6 +18,7 @@ import (
 	"almanac/activities"
 	"almanac/activities/lease"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 const (
@@ -149,7 +150,7 @@ var tokenErrors = map[string]string{
 
 // failure says why there is no token. It quotes only parts of the response known to hold no secret.
 func (t *tokens) failure(ctx context.Context, err error) error {
-	text := "no token from " + job.RedactURI(t.authority) + ": "
+	text := "no token from " + kind.RedactURI(t.authority) + ": "
 	if answer, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		text += fmt.Sprintf("the host answered %d %s", answer.Response.StatusCode, reasonName(answer.Response.StatusCode))
 		if advice := tokenErrors[answer.ErrorCode]; advice != "" {

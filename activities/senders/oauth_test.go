@@ -23,11 +23,12 @@ import (
 	"almanac/internal/emulators"
 	"almanac/internal/sendertest"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 func registered(id string) *job.Authentication {
 	return &job.Authentication{
-		Type: job.AuthOAuth, Tenant: "contoso.example", ClientID: id, Audience: "https://api.example/", Secret: "topsecret+/=",
+		Type: kind.AuthOAuth, Tenant: "contoso.example", ClientID: id, Audience: "https://api.example/", Secret: "topsecret+/=",
 	}
 }
 

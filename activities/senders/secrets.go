@@ -12,10 +12,6 @@ import (
 func secretsOf(a *job.Action) redact.Secrets {
 	var s redact.Secrets
 	s.Add(a.Secrets()...)
-	if m := a.QueueMessage; m != nil {
-		token, _ := sasParameters(m.SASToken) // a token that cannot be parsed has no signature
-		s.Add(token.Get("sig"))
-	}
 	return s
 }
 

@@ -1,17 +1,20 @@
-// Package senders performs actions of all kinds: web requests and messages on storage queues
-// here, Service Bus messages in its sub-package.
+// Package senders performs actions of all kinds, and sends mail: a file or more for each kind, and a sub-package for
+// Service Bus.
 package senders
 
 import (
 	"cmp"
 	"context"
 	"crypto/x509"
+	"fmt"
 	"net"
 
 	"almanac/activities"
+	"almanac/activities/notify"
 	"almanac/activities/senders/servicebus"
 	"almanac/internal/egress"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 // Options configure connections for all kinds of action. The zero Options reach the public
@@ -42,74 +45,111 @@ func (o *Options) dial() func(ctx context.Context, network, address string) (net
 	return cmp.Or(o.Guard, new(egress.Guard)).DialContext
 }
 
-// Senders are the senders of all kinds of action.
+// Senders are the senders of all kinds of action and target.
 type Senders struct {
-	outbound Options
-	http     *HTTP
-	queue    *StorageQueue
-	bus      *servicebus.Sender
+	guard   *egress.Guard
+	actions [kind.Actions]actionSender
+	targets [kind.Targets]targetSender
+	close   func()
 }
 
-// New returns the senders of all kinds of action. The caller closes them. An error names the
+// An actionSender performs actions of a kind.
+type actionSender struct {
+	kind job.ActionType
+	sender
+}
+
+type sender interface {
+	activities.Sender
+	// Address returns the host and port to which an action goes, as far as they are known without DNS; "" if they are
+	// not.
+	Address(p kind.Parameters) string
+}
+
+// A targetSender sends to targets of a kind that is no action.
+type targetSender struct {
+	kind   job.ActionType
+	sender notify.Sender                 // nil: what is sent are actions
+	check  func(p kind.Parameters) error // returns an error if nothing can ever be sent
+}
+
+// New returns the senders of all kinds of action and target. The caller closes them. An error names the
 // invalid setting.
 func New(o Options) (*Senders, error) {
 	o.Guard = cmp.Or(o.Guard, new(egress.Guard))
+	web, mail := NewHTTP(o), &Email{o}
 	queue, err := NewStorageQueue(o)
 	if err != nil {
 		return nil, err
 	}
+	bus := servicebus.New(servicebus.Options{
+		Version: o.Version, Host: o.BusHost, CustomEndpoint: o.BusEndpoint, RootCAs: o.RootCAs, Dial: o.dial(),
+		PropagateTrace: o.PropagateTrace,
+	})
 	return &Senders{
-		outbound: o,
-		http:     NewHTTP(o),
-		queue:    queue,
-		bus: servicebus.New(servicebus.Options{
-			Version: o.Version, Host: o.BusHost, CustomEndpoint: o.BusEndpoint, RootCAs: o.RootCAs, Dial: o.dial(), PropagateTrace: o.PropagateTrace,
-		}),
+		guard: o.Guard,
+		close: bus.Close,
+		// A kind that is left out does not compile.
+		actions: [...]actionSender{
+			{kind.HTTP, web}, {kind.HTTPS, web},
+			{kind.StorageQueue, queue},
+			{kind.ServiceBusQueue, bus}, {kind.ServiceBusTopic, bus},
+		},
+		targets: [...]targetSender{
+			{kind.Mail, mail, mail.Check},
+			{kind.Duty, nil, func(p kind.Parameters) error {
+				return o.Guard.Check(addressOf(p.(*kind.PagerDuty).Address()))
+			}},
+		},
 	}, nil
 }
 
-// ByType returns the sender of each action type. There is none of mail without a mail server.
+// ByType returns the sender of each type of action.
 func (s *Senders) ByType() map[job.ActionType]activities.Sender {
-	all := map[job.ActionType]activities.Sender{
-		job.ActionHTTP: s.http, job.ActionHTTPS: s.http,
-		job.ActionStorageQueue:    s.queue,
-		job.ActionServiceBusQueue: s.bus, job.ActionServiceBusTopic: s.bus,
+	all := map[job.ActionType]activities.Sender{}
+	for _, r := range s.actions {
+		all[r.kind] = r.sender
 	}
-	if s.outbound.SMTP.Server != "" {
-		all[job.ActionEmail] = &Email{s.outbound}
+	return all
+}
+
+// Notifications returns the sender of each type of post of notifications.
+func (s *Senders) Notifications() map[job.ActionType]notify.Sender {
+	all := notify.Actions(s.ByType())
+	for _, r := range s.targets {
+		if r.sender != nil {
+			all[r.kind] = r.sender
+		}
 	}
 	return all
 }
 
 // Close closes the connections once requests in flight are done.
-func (s *Senders) Close() { s.bus.Close() }
+func (s *Senders) Close() { s.close() }
 
-// Check returns an error, such as an [egress.RefusedError], if the action can never be sent, as far as that is certain
-// without DNS.
-func (s *Senders) Check(a *job.Action) error {
-	if a.Email != nil {
-		return s.outbound.SMTP.Domains.Check(a.Email.To)
+// Check returns an error, such as an [egress.RefusedError], if an action or a target of a type can never be sent, as far
+// as that is certain without DNS.
+func (s *Senders) Check(t job.ActionType, p kind.Parameters) error {
+	for _, r := range s.actions {
+		if r.kind != t.Kind() {
+			continue
+		}
+		if address := r.Address(p); address != "" {
+			return s.guard.Check(address)
+		}
+		return nil
 	}
-	if address := s.address(a); address != "" {
-		return s.outbound.Guard.Check(address)
+	for _, r := range s.targets {
+		if r.kind == t.Kind() {
+			return r.check(p)
+		}
 	}
-	return nil
+	return fmt.Errorf("nothing is sent to targets of type %q", t)
 }
 
-// address returns the host and port of an action; "" if unknown.
-func (s *Senders) address(a *job.Action) string {
-	address := ""
-	switch {
-	case a.Request != nil:
-		address = a.Request.URI
-	case a.QueueMessage != nil:
-		address = s.queue.url(a.QueueMessage)
-	case a.PagerDuty != nil:
-		address = a.PagerDuty.Address()
-	default:
-		return s.bus.Address(a)
-	}
-	u, err := job.ParseURI(address)
+// addressOf returns the host and port of a URI; "" if it has none.
+func addressOf(uri string) string {
+	u, err := kind.ParseURI(uri)
 	if err != nil {
 		return ""
 	}

@@ -11,6 +11,7 @@ import (
 	"almanac/internal/egress"
 	"almanac/internal/sendertest"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 // Actions of no kind reach Almanac's own listeners, even if everything that can be allowed is allowed.
@@ -30,7 +31,7 @@ func TestNoActionReachesAlmanacItself(t *testing.T) {
 	other := serve(t, func(http.ResponseWriter, *http.Request) {}).URL
 	bus := &job.ServiceBusMessage{
 		QueueName: "orders", Namespace: "here", Message: "hello",
-		Authentication: &job.ServiceBusAuth{Type: "sharedAccessKey", SASKeyName: "send", SASKey: "secret"},
+		Authentication: &kind.ServiceBusAuth{Type: "sharedAccessKey", SASKeyName: "send", SASKey: "secret"},
 	}
 	const rule = "no action may reach this port"
 	for name, a := range map[string]*job.Action{
@@ -38,13 +39,13 @@ func TestNoActionReachesAlmanacItself(t *testing.T) {
 		"Http, by name":        action(job.Request{URI: "http://localhost:" + port}),
 		"Http, in hexadecimal": action(job.Request{URI: "http://0x7f000001:" + port}),
 		"Http, with templates": action(job.Request{URI: "http://" + own + `/{{.Job.Name}}?{{if eq .Attempt 1}}a{{end}}`, Template: true}),
-		"Https":                {Type: job.ActionHTTPS, Request: &job.Request{URI: "https://" + own}},
+		"Https":                {Type: job.ActionHTTPS, Content: kind.Content{Request: &job.Request{URI: "https://" + own}}},
 		"client certificate":   action(job.Request{URI: "https://" + own, Authentication: clientCertificate(t, "me")}),
 		"StorageQueue":         queueAction("orders", "sv=1&sig=2"),
-		"ServiceBusQueue":      {Type: job.ActionServiceBusQueue, ServiceBusQueueMessage: bus},
-		"ServiceBusTopic":      {Type: job.ActionServiceBusTopic, ServiceBusTopicMessage: bus},
+		"ServiceBusQueue":      {Type: job.ActionServiceBusQueue, Content: kind.Content{ServiceBusQueueMessage: bus}},
+		"ServiceBusTopic":      {Type: job.ActionServiceBusTopic, Content: kind.Content{ServiceBusTopicMessage: bus}},
 	} {
-		require.ErrorContains(t, all.Check(a), rule, name)
+		require.ErrorContains(t, all.Check(a.Type, a.Sent()), rule, name)
 		if name == "Http, in hexadecimal" {
 			continue // whether it is an address depends on the system's resolver
 		}
@@ -58,4 +59,17 @@ func TestNoActionReachesAlmanacItself(t *testing.T) {
 
 	_, err = all.ByType()[job.ActionHTTP].Send(t.Context(), sendertest.Execution, action(job.Request{URI: other}))
 	require.NoError(t, err, "another port of the machine")
+}
+
+func TestEveryKindHasASender(t *testing.T) {
+	t.Parallel()
+	all, err := senders.New(senders.Options{})
+	require.NoError(t, err)
+	defer all.Close()
+	for _, name := range kind.ActionTypes() {
+		require.NotNil(t, all.ByType()[kind.Type(name)], name)
+		require.NotNil(t, all.Notifications()[kind.Type(name)], name)
+	}
+	require.ErrorContains(t, all.Check("Fax", nil), `nothing is sent to targets of type "Fax"`)
+	require.ErrorContains(t, all.Check("pagerduty", &kind.PagerDuty{URI: "http://127.0.0.1/"}), "loopback addresses are refused")
 }

@@ -17,6 +17,7 @@ import (
 	"almanac/activities"
 	"almanac/internal/redact"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 // DefaultQueueEndpoint is the queue endpoint in Azure's public cloud, with {account} for the storage
@@ -64,7 +65,10 @@ func (q *StorageQueue) Send(ctx context.Context, e job.Execution, a *job.Action)
 		return activities.Fail(job.ActionStorageQueue, "Message cannot be sent: "+err.Error(), err)
 	}
 	name := strings.ToLower(m.StorageAccount + "/" + m.QueueName)
-	if err := q.put(ctx, e, a, secretsOf(a)); err != nil {
+	secrets := secretsOf(a)
+	token, _ := sasParameters(m.SASToken) // one that cannot be parsed has no signature
+	secrets.Add(token.Get("sig"))
+	if err := q.put(ctx, e, a, secrets); err != nil {
 		return activities.Fail(job.ActionStorageQueue, fmt.Sprintf("Message to queue '%s' failed: %s", name, err), err)
 	}
 	return fmt.Sprintf("StorageQueue Action - Message accepted by queue '%s'", name), nil
@@ -82,7 +86,7 @@ func (q *StorageQueue) put(ctx context.Context, e job.Execution, a *job.Action, 
 		return &activities.PermanentError{Err: err}
 	}
 	options := azqueue.ClientOptions{ClientOptions: q.options}
-	options.Transport = boundedTransport{q.client.of(a)}
+	options.Transport = boundedTransport{q.client.of(a, true)}
 	client, err := azqueue.NewQueueClientWithNoCredential(q.url(m)+"?"+token.Encode(), &options)
 	if err != nil {
 		return &activities.PermanentError{Err: errors.New("the address of the queue cannot be made from its names")} // err would quote the token
@@ -97,6 +101,15 @@ func (q *StorageQueue) put(ctx context.Context, e job.Execution, a *job.Action, 
 	return queueFailure(ctx, m.StorageAccount, token, s, err)
 }
 
+// Address returns the host and port to which a message goes.
+func (q *StorageQueue) Address(p kind.Parameters) string {
+	m, ok := p.(*kind.QueueMessage)
+	if !ok {
+		return ""
+	}
+	return addressOf(q.url(m))
+}
+
 func (q *StorageQueue) url(m *job.QueueMessage) string {
 	account := url.PathEscape(strings.ToLower(m.StorageAccount))
 	return strings.ReplaceAll(q.endpoint, accountPlaceholder, account) + "/" + url.PathEscape(strings.ToLower(m.QueueName))
@@ -105,7 +118,7 @@ func (q *StorageQueue) url(m *job.QueueMessage) string {
 // queueText returns the message as put on the queue.
 func queueText(e job.Execution, m *job.QueueMessage) (string, error) {
 	text := m.Message
-	if m.MessageFormat != job.MessageRaw {
+	if m.MessageFormat != kind.MessageRaw {
 		var err error
 		if text, err = envelope(e, m.Message); err != nil {
 			return "", err

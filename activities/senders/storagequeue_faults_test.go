@@ -21,6 +21,7 @@ import (
 	"almanac/internal/egress"
 	"almanac/internal/sendertest"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 const someToken = "sv=2024-08-04&sp=a&se=2999-01-01&sig=topsecret"
@@ -205,7 +206,7 @@ func TestTheLengthOfAMessageIsInBytes(t *testing.T) {
 	})
 	q := queueSender(t, senders.Options{Guard: sendertest.Anywhere, QueueEndpoint: s.URL + "/{account}"})
 	a := queueAction("orders", someToken)
-	a.QueueMessage.MessageFormat = job.MessageRaw
+	a.QueueMessage.MessageFormat = kind.MessageRaw
 
 	a.QueueMessage.Message = strings.Repeat("ü", 32768)
 	_, err := q.Send(t.Context(), sendertest.Execution, a)

@@ -17,13 +17,14 @@ import (
 	"almanac/internal/sendertest"
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/kind"
 )
 
 // queueAction returns an action that puts "hello" on a queue of Azurite's account.
 func queueAction(queue, token string) *job.Action {
-	return &job.Action{Type: job.ActionStorageQueue, QueueMessage: &job.QueueMessage{
+	return &job.Action{Type: job.ActionStorageQueue, Content: kind.Content{QueueMessage: &job.QueueMessage{
 		StorageAccount: emulators.AzuriteAccount, QueueName: queue, SASToken: token, Message: "hello",
-	}}
+	}}}
 }
 
 func queueSender(t testing.TB, o senders.Options) *senders.StorageQueue {
@@ -96,14 +97,14 @@ func TestMessagesArriveInTheQueue(t *testing.T) {
 			"emoji":             "👩‍👩‍👧‍👦🏳️‍🌈",
 			"quotes throughout": strings.Repeat(`"`, 8192), // the longest possible, as XML
 		} {
-			for _, format := range []job.MessageFormat{"", job.MessageEnvelope, job.MessageRaw} {
+			for _, format := range []kind.MessageFormat{"", kind.MessageEnvelope, kind.MessageRaw} {
 				a := queueAction("texts", emulators.QueueSAS(t, sas.QueueSignatureValues{QueueName: "texts"}))
 				a.QueueMessage.Message, a.QueueMessage.MessageFormat = text, format
 				_, err := sender.Send(t.Context(), sendertest.Execution, a)
 				require.NoError(t, err, name)
 				got := emulators.Messages(t, queue)
 				require.Len(t, got, 1, name)
-				if format == job.MessageRaw {
+				if format == kind.MessageRaw {
 					require.Equal(t, text, got[0], name)
 				} else {
 					require.Equal(t, text, open(t, got[0]).Message, name)
@@ -120,11 +121,11 @@ func TestMessagesArriveInTheQueue(t *testing.T) {
 		for _, tt := range []struct {
 			name   string
 			text   string
-			format job.MessageFormat
+			format kind.MessageFormat
 			size   string // size in the error; "" means that it fits
 		}{
-			{"the longest", strings.Repeat("x", 65536), job.MessageRaw, ""},
-			{"one byte more", strings.Repeat("x", 65537), job.MessageRaw, "65537"},
+			{"the longest", strings.Repeat("x", 65536), kind.MessageRaw, ""},
+			{"one byte more", strings.Repeat("x", 65537), kind.MessageRaw, "65537"},
 			{"the longest in an envelope", strings.Repeat("x", inEnvelope), "", ""},
 			{"one byte more in an envelope", strings.Repeat("x", inEnvelope+1), "", "65540"},
 		} {
@@ -250,7 +251,7 @@ func TestPlaceholdersAreFilledInInTheQueue(t *testing.T) {
 	a := queueAction("orders", emulators.QueueSAS(t, sas.QueueSignatureValues{QueueName: "orders"}))
 	a.QueueMessage.Message, a.QueueMessage.Template = `{"job":"{{.Job.Name}}","error":"{{.Failure.Error}}"}`, true
 	sender := queueSender(t, senders.Options{Guard: sendertest.Anywhere, QueueEndpoint: azurite.Endpoint()})
-	for _, format := range []job.MessageFormat{job.MessageRaw, job.MessageEnvelope} {
+	for _, format := range []kind.MessageFormat{kind.MessageRaw, kind.MessageEnvelope} {
 		a.QueueMessage.MessageFormat = format
 		_, err := sender.Send(t.Context(), sendertest.Execution, sendertest.FilledIn(t, a))
 		require.NoError(t, err)

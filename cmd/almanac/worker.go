@@ -88,7 +88,8 @@ func startWorker(p *wiring.Process, temporal *worker.Client, data converter.Data
 		return nil, err
 	}
 	w := worker.New(worker.Options{
-		Client: temporal, Converter: data, Senders: p.Senders.ByType(), PublicURL: p.LinkBase(), MaxHold: p.MaxHold, PerHost: p.PerHost, Log: p.Log, Telemetry: p.Telemetry,
+		Client: temporal, Converter: data, Senders: p.Senders.ByType(), Notifies: p.Senders.Notifications(),
+		PublicURL: p.LinkBase(), MaxHold: p.MaxHold, PerHost: p.PerHost, Log: p.Log, Telemetry: p.Telemetry,
 		Journal: outcomes, Only: p.Data != "",
 	})
 	if err := w.Start(); err != nil {

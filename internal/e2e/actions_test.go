@@ -17,10 +17,11 @@ import (
 	"almanac/api"
 	"almanac/internal/emulators"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
-// A kind is one kind of action against its real counterpart.
-type kind struct {
+// A counterpart is one kind of action against its real counterpart.
+type counterpart struct {
 	name    string
 	works   string                                        // the JSON of an action that succeeds
 	fails   string                                        // and of one that does not
@@ -41,7 +42,7 @@ func TestActionsOfAllKindsRunInAnyMix(t *testing.T) {
 		RootCAs: bus.RootCAs, QueueEndpoint: azurite.Endpoint(), BusEndpoint: bus.Address,
 	}})
 	jobs := s.collection(t) + "/jobs"
-	kinds := []kind{httpKind(t), queueKind(t, azurite), busKind(bus, "queue"), busKind(bus, "topic")}
+	kinds := []counterpart{httpKind(t), queueKind(t, azurite), busKind(bus, "queue"), busKind(bus, "topic")}
 	for _, main := range kinds {
 		for _, compensation := range kinds {
 			name := main.name + "-" + compensation.name
@@ -70,7 +71,7 @@ func TestActionsOfAllKindsRunInAnyMix(t *testing.T) {
 	}
 }
 
-func httpKind(t *testing.T) kind {
+func httpKind(t *testing.T) counterpart {
 	bodies := make(chan string, 100)
 	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/fail" {
@@ -85,7 +86,7 @@ func httpKind(t *testing.T) kind {
 	t.Cleanup(target.Close)
 	request := `"type":"Http","request":{"method":"POST","uri":"` + target.URL + `%s","body":"MESSAGE",` +
 		`"authentication":{"type":"Basic","username":"me","password":"secret"}}`
-	return kind{
+	return counterpart{
 		name: "http", works: fmt.Sprintf(request, "/"), fails: fmt.Sprintf(request, "/fail"), why: "'418'",
 		arrived: func(t *testing.T, times int, message string) {
 			t.Helper()
@@ -101,12 +102,12 @@ func httpKind(t *testing.T) kind {
 	}
 }
 
-func queueKind(t *testing.T, azurite *emulators.Azurite) kind {
+func queueKind(t *testing.T, azurite *emulators.Azurite) counterpart {
 	queue := azurite.NewQueue(t, "orders")
 	token := emulators.QueueSAS(t, sas.QueueSignatureValues{QueueName: "orders", Permissions: (&sas.QueuePermissions{Add: true}).String()})
 	message := `"type":"StorageQueue","queueMessage":{"storageAccount":"` + emulators.AzuriteAccount + `","queueName":"QUEUE","sasToken":"` + token +
 		`","message":"MESSAGE","messageFormat":"raw"}`
-	return kind{
+	return counterpart{
 		name: "storage-queue", works: strings.ReplaceAll(message, "QUEUE", "orders"), fails: strings.ReplaceAll(message, "QUEUE", "others"), why: "403 AuthenticationFailed",
 		arrived: func(t *testing.T, times int, message string) {
 			t.Helper()
@@ -127,7 +128,7 @@ func taken(t *testing.T, queue *azqueue.QueueClient, n int) []string {
 	return all
 }
 
-func busKind(bus *emulators.ServiceBus, what string) kind {
+func busKind(bus *emulators.ServiceBus, what string) counterpart {
 	types := map[string][3]string{
 		"queue": {"ServiceBusQueue", "serviceBusQueueMessage", `"queueName":"orders"`},
 		"topic": {"ServiceBusTopic", "serviceBusTopicMessage", `"topicPath":"news"`},
@@ -135,7 +136,7 @@ func busKind(bus *emulators.ServiceBus, what string) kind {
 	message := fmt.Sprintf(`"type":"%s","%s":{%s,"namespace":"%s","message":"MESSAGE","authentication":{"type":"sharedAccessKey","sasKeyName":"%s","sasKey":"%%s"}}`,
 		types[0], types[1], types[2], emulators.ServiceBusNamespace, emulators.ServiceBusKeyName)
 	from := map[string][]string{"queue": {"orders"}, "topic": {"news", "all"}}[what]
-	return kind{
+	return counterpart{
 		name: "service-bus-" + what, works: fmt.Sprintf(message, emulators.ServiceBusKey), fails: fmt.Sprintf(message, "wrong"), why: "is not accepted",
 		arrived: func(t *testing.T, times int, message string) {
 			t.Helper()
@@ -187,7 +188,7 @@ func TestAJobThatIsRefusedByNowCanStillBeDisabled(t *testing.T) {
 	jobs := s.collection(t) + "/jobs"
 	created(t, jobs+"/a", `{"properties":{"startTime":"`+
 		time.Now().Add(time.Hour).UTC().Format(time.RFC3339)+`","action":{"type":"Http","request":{"method":"GET","uri":"http://127.0.0.1:1/"}}}}`)
-	later := httptest.NewServer(api.New(s.service, api.Options{CheckTarget: func(*job.Action) error { return errors.New("refused by now") }}))
+	later := httptest.NewServer(api.New(s.service, api.Options{CheckTarget: func(job.ActionType, kind.Parameters) error { return errors.New("refused by now") }}))
 	defer later.Close()
 	a := strings.Replace(jobs, s.url, later.URL, 1) + "/a"
 	ok(t, http.MethodPatch, a, `{"properties":{"state":"disabled"}}`)

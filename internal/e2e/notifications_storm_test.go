@@ -23,6 +23,7 @@ import (
 
 	"almanac/activities/notify"
 	"almanac/job"
+	"almanac/job/kind"
 	"almanac/job/notification"
 	"almanac/workflows"
 )
@@ -117,10 +118,10 @@ func TestAStormOfJobsWithTargetsOfTheirOwnIsDelivered(t *testing.T) {
 		a := notification.Alert{Event: job.EventFailed, Job: k.Job(fmt.Sprintf("job %d", i)), Time: time.Now().UTC(), Error: strings.Repeat("it failed, ", 20), Failures: 3}
 		a.Identify("run", "1")
 		a.Describe("")
-		s.raised = append(s.raised, notification.Raised{Alert: a, Own: []job.Notification{{Name: "own", On: []job.Event{job.EventFailed}, Target: job.Action{
-			Type: job.ActionHTTP, RetryPolicy: &job.RetryPolicy{RetryCount: 4, RetryInterval: "PT15S"}, Request: &job.Request{
+		s.raised = append(s.raised, notification.Raised{Alert: a, Own: []job.Notification{{Name: "own", On: []job.Event{job.EventFailed}, Target: job.Target{
+			Type: job.ActionHTTP, RetryPolicy: &job.RetryPolicy{RetryCount: 4, RetryInterval: "PT15S"}, Content: kind.Content{Request: &job.Request{
 				URI: fmt.Sprintf("%s%s/%d", target.URL, path, i), Method: "POST", Headers: job.Members{{Name: "X-Token", Value: strings.Repeat("t", 200)}},
-			},
+			}},
 		}}}})
 	}
 	begun = time.Now()

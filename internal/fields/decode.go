@@ -82,7 +82,7 @@ func (f *field) words(option string) []string {
 
 // fieldsOf returns the fields of a struct, and the names of the members that it ignores.
 func (d *Decoder) fieldsOf(t reflect.Type) (all []field, ignored []string) {
-	for member := range t.Fields() {
+	for _, member := range reflect.VisibleFields(t) { // those of embedded structs are members like others
 		f := field{StructField: member, options: map[string]string{}}
 		if f.Name == "_" {
 			ignored = append(ignored, strings.Split(f.Tag.Get("ignore"), ",")...)

@@ -117,7 +117,7 @@ func (p *parser) collectionProperties(n *fields.Node) (c job.CollectionPropertie
 	}
 	p.Rules = p.limits.rules(time.UTC)
 	p.secretsLater = true // KeepCollectionSecrets
-	postByDefault(n.Member("notifications"))
+	p.prepareTargets(n.Member("notifications"), p.pathOf("notifications"))
 	p.Decode(n, p.path, &c)
 	p.notifications(c.Notifications, p.pathOf("notifications"), nil)
 	return c

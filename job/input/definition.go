@@ -19,6 +19,7 @@ import (
 
 	"almanac/internal/fields"
 	"almanac/job"
+	"almanac/job/kind"
 	"almanac/job/timetable"
 )
 
@@ -31,13 +32,14 @@ type ParseOptions struct {
 	ID      string          // the job's resource ID; a body with another one is refused, compared without case; empty: any
 	Short   bool            // the request names no subscription and no resource group, so those of an ID in the body may be others
 
-	// CheckTarget returns an error for an action that would fail on every attempt, its error action aside. The
-	// text is shown. nil means that no action is refused.
-	CheckTarget func(*job.Action) error
+	CheckTarget CheckTarget // nil: nothing is refused
 
 	actionOptional bool // the action may be absent
 	built          bool // the definition was built in Go: what a writer most likely did not mean is in it on purpose
 }
+
+// A CheckTarget returns an error for an action or a target of a type that would fail on every attempt. The text is shown.
+type CheckTarget = func(job.ActionType, kind.Parameters) error
 
 func (o ParseOptions) withDefaults() ParseOptions {
 	o.Limits = o.Limits.orDefault()
@@ -301,7 +303,7 @@ func (p *parser) definition(n *fields.Node, o ParseOptions) job.Definition {
 	d := job.Definition{}
 	p.Rules = p.limits.rules(zone, states...)
 	list := n.Member("notifications")
-	postByDefault(list)
+	p.prepareTargets(list, p.pathOf("notifications"))
 	p.Decode(n, p.path, &d)
 	if list != nil && list.Kind == fields.List && len(list.Items) == 0 {
 		d.Notifications = []job.Notification{} // in place of those of the collection
@@ -315,7 +317,7 @@ func (p *parser) definition(n *fields.Node, o ParseOptions) job.Definition {
 	d.Local = localTimes(n, &d)
 	p.timing(&d, o)
 	if action != nil && action.Kind == fields.Object {
-		p.withoutNotification(&d.Action, actionPath)
+		p.withoutTarget(&d.Action, actionPath)
 		p.action(&d.Action, actionPath, &stored.Action)
 		if !o.built {
 			p.unmeant(action, actionPath, &d.Action, &stored.Action)

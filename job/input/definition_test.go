@@ -10,6 +10,7 @@ import (
 
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/kind"
 )
 
 func TestParseDefinitionStoresWhatTheServiceShowed(t *testing.T) {
@@ -508,8 +509,8 @@ func TestEveryCharacterOfABodyIsKeptOrRefused(t *testing.T) {
 
 func TestErrorsNameTheMembersThatWereSent(t *testing.T) {
 	t.Parallel()
-	o := input.ParseOptions{Now: now, CheckTarget: func(a *job.Action) error {
-		return fmt.Errorf("no way to %s", a.Request.URI)
+	o := input.ParseOptions{Now: now, CheckTarget: func(_ job.ActionType, p kind.Parameters) error {
+		return fmt.Errorf("no way to %s", p.(*kind.Request).URI)
 	}}
 	action := strings.TrimSuffix(httpAction, "}") + `,"errorAction":{"type":"Http","request":{"uri":"http://example.org/"}}}`
 	const main, other = ": not allowed; no way to http://example.com/", ": not allowed; no way to http://example.org/"
@@ -591,7 +592,7 @@ func TestWhatIsBuiltInGoIsCheckedAsABody(t *testing.T) {
 	t.Parallel()
 	o := input.ParseOptions{Now: now}
 	d := job.Definition{
-		Action:     job.Action{Type: "Http", Request: &job.Request{URI: "https://example.com/", Method: "GET"}},
+		Action:     job.Action{Type: "Http", Content: kind.Content{Request: &job.Request{URI: "https://example.com/", Method: "GET"}}},
 		Recurrence: &job.Recurrence{Frequency: "day", Interval: 1},
 		State:      job.StateEnabled,
 	}

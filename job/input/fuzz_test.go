@@ -11,6 +11,7 @@ import (
 
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/kind"
 )
 
 // seedJobs adds jobs that were sent to Azure Scheduler, and some of our own.
@@ -115,7 +116,7 @@ func FuzzCertificate(f *testing.F) {
 		f.Add(file, "")
 	}
 	f.Fuzz(func(t *testing.T, file []byte, password string) {
-		auth := job.Authentication{Type: job.AuthClientCertificate, Pfx: base64.StdEncoding.EncodeToString(file), Password: password}
+		auth := job.Authentication{Type: kind.AuthClientCertificate, Pfx: base64.StdEncoding.EncodeToString(file), Password: password}
 		c, err := auth.Certificate()
 		if err != nil {
 			return

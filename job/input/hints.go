@@ -12,6 +12,7 @@ import (
 
 	"almanac/internal/fields"
 	"almanac/job"
+	"almanac/job/kind"
 	"almanac/job/template"
 	"almanac/recurrence"
 	"almanac/recurrence/cron"
@@ -236,14 +237,16 @@ func (p *parser) unmeant(n *fields.Node, path string, a, stored *job.Action) {
 	})
 }
 
-// literal refuses placeholders that would be sent as they are written, unless the writer says that by "template": false, or the stored
-// action has some.
+// literal refuses placeholders that would be sent as they are written, unless the writer says that by "template": false, or
+// the stored action has some.
 func (p *parser) literal(n *fields.Node, path string, a, stored *job.Action) {
-	parameters := n.Member(parameter(a.Type))
-	if parameters == nil || parameters.Member("template") != nil || !template.Forgotten(a) || template.Forgotten(stored) {
+	name := a.Type.Member()
+	sent := n.Member(name)
+	if sent == nil || sent.Member("template") != nil || !template.Forgotten(a) || template.Forgotten(stored) {
 		return
 	}
-	p.fail(path+"."+parameter(a.Type), fields.Invalid, `"template": true to have placeholders such as {{.Job.Name}} filled in, or "template": false to send them as they are`, "")
+	p.fail(path+"."+name, fields.Invalid, `"template": true to have placeholders such as {{.Job.Name}} filled in, `+
+		`or "template": false to send them as they are`, "")
 }
 
 // expression matches what stands for a value in templates of Azure Resource Manager.
@@ -252,34 +255,22 @@ var expression = regexp.MustCompile(`^\[\s*\w+\(.*\].*$`)
 // function matches such a value that calls a function of these templates. What may be any text is refused only if it does.
 var function = regexp.MustCompile(`^\[\s*(?i:parameters|variables|concat|format|reference|resourceId|toLower|toUpper|base64|uniqueString|guid|string|json|list\w*)\(.*\)\s*\]$`)
 
-// refuseExpressions refuses secrets, user names, headers and bodies that are expressions of a template: nothing here evaluates them.
+// refuseExpressions refuses secrets, user names, headers and bodies that are expressions of a template: nothing here
+// evaluates them.
 func (p *parser) refuseExpressions(a *job.Action, path string, stored *job.Action) {
-	eachSecret(a, path, stored, func(s secret) {
-		if expression.MatchString(*s.value) && !p.Has(s.path) {
-			p.fail(s.path, fields.Invalid, "the secret itself", notEvaluated)
+	eachSecret(placesOf(a, path, stored), false, func(path string, s *kind.Secret) {
+		if expression.MatchString(*s.Value) && !p.Has(path) {
+			p.fail(path, fields.Invalid, "the secret itself", notEvaluated)
 		}
 	})
-	refuse := func(path, text string) {
-		if function.MatchString(text) && !p.Has(path) {
-			p.fail(path, fields.Invalid, "the text itself", notEvaluated)
-		}
-	}
 	withErrorAction(a, path, stored, func(a *job.Action, path string, _ *job.Action) {
-		if r := a.Request; r != nil {
-			for _, h := range r.Headers {
-				refuse(path+".request.headers."+fields.Shorten(h.Name), h.Value)
-			}
-			refuse(path+".request.body", r.Body)
-			if r.Authentication != nil {
-				refuse(path+".request.authentication.username", r.Authentication.Username)
-			}
-		}
-		if m := a.QueueMessage; m != nil {
-			refuse(path+".queueMessage.message", m.Message)
-		}
-		for _, m := range []*job.ServiceBusMessage{a.ServiceBusQueueMessage, a.ServiceBusTopicMessage} {
-			if m != nil {
-				refuse(path+"."+parameter(a.Type)+".message", m.Message)
+		for _, part := range a.Parts() {
+			for _, text := range part.Parameters.Texts() {
+				at := path + "." + part.Name + "." + text.Path
+				free := text.Use == kind.InURI || text.Use == kind.InProperty // it may be such a text
+				if !free && function.MatchString(*text.Value) && !p.Has(at) {
+					p.fail(at, fields.Invalid, "the text itself", notEvaluated)
+				}
 			}
 		}
 	})

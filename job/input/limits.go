@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"almanac/job"
+	"almanac/job/kind"
 	"almanac/job/quota"
 )
 
@@ -46,6 +47,11 @@ func DefaultLimits() Limits {
 		MaxCatchUpWindow: 60 * day,
 		Tiers:            defaultTiers(),
 	}
+}
+
+// kinds returns the limits of the parameters of actions and targets.
+func (l *Limits) kinds() kind.Limits {
+	return kind.Limits{URIBytes: l.URIBytes, BodyBytes: l.BodyBytes, Headers: l.Headers, HeaderBytes: l.HeaderBytes}
 }
 
 // maxStored is the size limit of a job in Temporal, with its secrets, in bytes. In one workflow task, 150

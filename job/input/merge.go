@@ -6,6 +6,7 @@ import (
 
 	"almanac/internal/fields"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 // MergeDefinition applies a PATCH to current, a definition without secrets.
@@ -75,17 +76,18 @@ func dropOldType(action, patch *fields.Node) {
 		return
 	}
 	if t := patch.Member("type"); t != nil {
-		if wanted := parameter(job.ActionType(t.Text)); wanted != "" {
-			for _, name := range parameters {
+		if wanted := kind.Type(t.Text).Member(); wanted != "" {
+			for _, name := range kind.Members() {
 				if name != wanted {
 					action.Remove(name)
 				}
 			}
 		}
 	}
-	for _, name := range parameters {
+	for _, name := range kind.Members() {
 		old, changed := action.Member(name), patch.Member(name).Member("authentication").Member("type")
-		if was := old.Member("authentication").Member("type"); was != nil && changed != nil && !fields.SameName(was.Text, changed.Text) {
+		was := old.Member("authentication").Member("type")
+		if was != nil && changed != nil && !fields.SameName(was.Text, changed.Text) {
 			old.Remove("authentication")
 		}
 	}

@@ -2,8 +2,6 @@ package input
 
 import (
 	"fmt"
-	"net/mail"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +10,7 @@ import (
 
 	"almanac/internal/fields"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 // maxNotifications is the maximum number of notifications of a job, and of a collection.
@@ -24,29 +23,25 @@ var notificationRules = map[string]fields.Rule{
 	"notificationName": {Allowed: "1 to 64 characters, none of them a control character", Valid: func(s string) bool {
 		return s != "" && utf8.RuneCountInString(s) <= 64 && !strings.ContainsFunc(s, unicode.IsControl)
 	}},
-	"routingKey": {Allowed: wantRoutingKey, Valid: routingKey.MatchString},
-	"address":    {Allowed: "a mail address such as team@example.com, without a name", Valid: isMailAddress},
+	"targetType": typeRule(kind.TargetTypes()),
 }
 
-// routingKey matches the keys of PagerDuty's documentation, "Send an Alert Event".
-var routingKey = regexp.MustCompile(`^[A-Za-z0-9]{32}$`)
-
-func isMailAddress(s string) bool {
-	a, err := mail.ParseAddress(s)
-	return err == nil && a.Address == s && len(s) <= 254 && !strings.ContainsFunc(s, fields.IsBlankOrControl)
-}
-
-// postByDefault gives the requests of notifications the method POST if they have none.
-func postByDefault(list *fields.Node) {
+// prepareTargets sets the defaults of the targets of notifications, and reports and removes what only actions have.
+func (p *parser) prepareTargets(list *fields.Node, path string) {
 	if list == nil {
 		return
 	}
-	for _, item := range append(list.Items, list) { // a single notification stands for a list
-		request := item.Member("target").Member("request")
-		if request != nil && request.Kind == fields.Object && request.Member("method") == nil {
-			request.Remove("method")
-			request.Entries = append(request.Entries, fields.Entry{Name: "method", Value: &fields.Node{Kind: fields.String, Text: "POST"}})
+	prepare := func(notification *fields.Node, path string) {
+		target := notification.Member("target")
+		kind.PostByDefault(target)
+		if a := target.Member("errorAction"); a != nil {
+			p.fail(path+".target.errorAction", fields.Forbidden, "", "a notification has no error action")
+			target.Remove("errorAction")
 		}
+	}
+	prepare(list, path) // a single notification stands for a list
+	for i, item := range list.Items {
+		prepare(item, fields.ItemPath(path, i))
 	}
 }
 
@@ -55,19 +50,13 @@ func (p *parser) notifications(list []job.Notification, path string, stored []jo
 	if len(list) > maxNotifications {
 		p.fail(path, fields.TooMany, fmt.Sprintf("at most %d notifications, not %d", maxNotifications, len(list)), "")
 	}
-	for _, e := range p.List { // such a notification is not in the list
-		if strings.HasPrefix(e.Path, path) && strings.HasSuffix(e.Path, ".target.type") && e.Code == fields.Unsupported {
-			e.Allowed = "Http, Https, StorageQueue, ServiceBusQueue, ServiceBusTopic, Email or PagerDuty"
-		}
-	}
 	for i := range list {
 		n, at := &list[i], p.BodyPath(fields.ItemPath(path, i))
 		if n.Name != "" && slices.ContainsFunc(list[:i], func(o job.Notification) bool { return fields.SameName(o.Name, n.Name) }) {
 			p.fail(at+".name", fields.Duplicate, "a name that no other notification of the list has", "")
 		}
 		p.conditions(n, at)
-		p.target(&n.Target, at+".target")
-		p.action(&n.Target, at+".target", &storedNotification(stored, n, i).Target)
+		p.target(&n.Target, at+".target", &storedNotification(stored, n, i).Target)
 	}
 }
 
@@ -97,65 +86,32 @@ func (p *parser) conditions(n *job.Notification, at string) {
 	}
 }
 
-// target checks what a target may have, compared with an action.
-func (p *parser) target(a *job.Action, path string) {
-	own := func(member string, given bool) {
-		if given {
-			p.fail(path+"."+member, fields.Forbidden, "", "leave it out: Almanac writes what a notification says")
+// target checks a target, which replaces stored.
+func (p *parser) target(t *job.Target, path string, stored *job.Target) {
+	at := placeOfTarget(t, path, stored)
+	for _, part := range at.parts {
+		if a, ok := part.Parameters.(kind.ActionParameters); ok {
+			a.Target(p.checker(&at, part.Name))
 		}
 	}
-	if r := a.Request; r != nil {
-		own("request.body", r.Body != "")
-		own("request.template", r.Template)
-		r.Body, r.Template = "", false
-	}
-	if m := a.QueueMessage; m != nil {
-		own("queueMessage.message", m.Message != "")
-		own("queueMessage.template", m.Template)
-		m.Template = false
-	}
-	for name, m := range map[string]*job.ServiceBusMessage{"serviceBusQueueMessage": a.ServiceBusQueueMessage, "serviceBusTopicMessage": a.ServiceBusTopicMessage} {
-		if m != nil {
-			own(name+".message", m.Message != "")
-			own(name+".template", m.Template)
-			m.Template = false
-		}
-	}
-	if a.ErrorAction != nil {
-		p.fail(path+".errorAction", fields.Forbidden, "", "a notification has no error action")
-		a.ErrorAction = nil
-	}
-	if a.Format != "" && a.Request == nil && a.Type != "" {
+	if t.Format != "" && t.Request == nil && t.Type != "" {
 		p.fail(path+".format", fields.Forbidden, "", "only web requests have a format")
 	}
-	if a.Email != nil {
-		p.addresses(a.Email, path+".email.to")
-	}
-	if d := a.PagerDuty; d != nil && d.URI != "" && !p.Has(path+".pagerDuty.uri") {
-		p.addAt(path+".pagerDuty.uri", p.uri(&job.Request{URI: d.URI}, job.ActionHTTP))
-	}
+	p.parameters(&at)
+	p.check(&at)
+	p.secrets([]place{placeOfTarget(t, path, stored)})
 }
 
-// addresses checks the number of a mail's addresses.
-func (p *parser) addresses(e *job.Email, path string) {
-	const most = 20
-	switch n := len(e.To); {
-	case p.Has(path):
-	case n == 0:
-		p.fail(path, fields.Required, "a list of mail addresses", "")
-	case n > most:
-		p.fail(path, fields.TooMany, fmt.Sprintf("at most %d addresses, not %d", most, n), "")
-	}
-}
-
-// withoutNotification reports an action of a job whose type is one of notifications.
-func (p *parser) withoutNotification(a *job.Action, path string) {
-	withErrorAction(a, path, &job.Action{}, func(a *job.Action, path string, _ *job.Action) {
-		if kind := a.Type.Kind(); kind == job.ActionEmail || kind == job.ActionPagerDuty {
-			p.fail(path+".type", fields.Unsupported, fixedRules["actionType"].Allowed, string(kind)+" is for the targets of notifications")
-			a.Type = ""
+// withoutTarget reports an action of a job whose type is one of targets only.
+func (p *parser) withoutTarget(a *job.Action, path string) {
+	for _, e := range p.List {
+		for _, at := range placesOf(a, path, &job.Action{}) {
+			name, _ := e.Value.(string)
+			if t := kind.Type(name).Kind(); e.Path == at.path+".type" && t != "" {
+				e.Value, e.Hint = nil, string(t)+" is for the targets of notifications"
+			}
 		}
-	})
+	}
 }
 
 // storedNotification returns the stored notification that n, at index i, replaces: that of its name, or the one at the same
@@ -169,35 +125,19 @@ func storedNotification(stored []job.Notification, n *job.Notification, i int) *
 	return &job.Notification{}
 }
 
-// keepSecrets fills in the secrets that the notifications leave out, as [KeepSecrets] does, and reports those that are missing.
-func keepSecrets(list, stored []job.Notification, retarget bool, bad *fields.Errors) {
-	for i := range list {
-		old := storedNotification(stored, &list[i], i)
-		keepActionSecrets(&list[i].Target, fields.ItemPath("properties.notifications", i)+".target", &old.Target, retarget, bad)
-	}
-}
-
-// KeepCollectionSecrets returns c with the secrets of its notifications that it leaves out, taken from old, by the rules of
-// [KeepSecrets], whose error it returns.
-func KeepCollectionSecrets(c, old job.CollectionProperties, retarget bool) (job.CollectionProperties, error) {
-	var bad fields.Errors
-	c.Notifications = job.CloneNotifications(c.Notifications)
-	keepSecrets(c.Notifications, old.Notifications, retarget, &bad)
-	if len(bad.List) > 0 {
-		return c, invalid("job collection", &bad)
-	}
-	return c, nil
-}
-
 // CheckNotifications returns an error that lists the targets which check refuses.
-func CheckNotifications(what string, list []job.Notification, check func(*job.Action) error) error {
+func CheckNotifications(what string, list []job.Notification, check CheckTarget) error {
 	if check == nil {
 		return nil
 	}
 	var bad fields.Errors
 	for i := range list {
-		if err := check(&list[i].Target); err != nil {
-			bad.Add(&job.FieldError{Path: fields.ItemPath("properties.notifications", i) + ".target", Code: fields.Forbidden, Hint: err.Error()})
+		t := &list[i].Target
+		for _, part := range t.Parts() {
+			if err := check(t.Type, part.Parameters); err != nil {
+				path := fields.ItemPath("properties.notifications", i) + ".target"
+				bad.Add(&job.FieldError{Path: path, Code: fields.Forbidden, Hint: err.Error()})
+			}
 		}
 	}
 	if len(bad.List) > 0 {

@@ -8,6 +8,7 @@ import (
 
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/kind"
 )
 
 const webhook = `"target":{"type":"Https","request":{"uri":"https://example.com/hook"}}`
@@ -88,7 +89,7 @@ func TestTheRoutingKeyOfPagerDutyIsSecretAndKeptForItsAddress(t *testing.T) {
 	shown := stored.Redacted()
 	require.NotContains(t, compactJSON(t, shown), routingKey)
 	require.NotContains(t, shown.Notifications[0].Target.Text(), routingKey)
-	require.Equal(t, []string{routingKey}, stored.Notifications[0].Target.Secrets(), "a copy was made")
+	require.Equal(t, routingKey, stored.Notifications[0].Target.PagerDuty.RoutingKey, "a copy was made")
 
 	with := func(uri string) job.Definition {
 		d, err := parseNotified(`[{"on":["failed","recovered"],"target":{"type":"PagerDuty","pagerDuty":{`+uri+`}}}]`, &shown)
@@ -117,8 +118,8 @@ func TestOnlyNotificationsSendEmail(t *testing.T) {
 
 func TestTargetsThatCannotBeReachedAreRefused(t *testing.T) {
 	t.Parallel()
-	refuse := func(a *job.Action) error {
-		if a.Request.URI == "https://example.com/hook" {
+	refuse := func(_ job.ActionType, p kind.Parameters) error {
+		if p.(*kind.Request).URI == "https://example.com/hook" {
 			return errRefused
 		}
 		return nil

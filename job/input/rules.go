@@ -3,51 +3,41 @@ package input
 import (
 	"fmt"
 	"maps"
-	"regexp"
-	"strings"
+	"slices"
 	"time"
-	"unicode/utf8"
 
-	"almanac/internal/certificate"
 	"almanac/internal/fields"
 	"almanac/internal/iso8601"
 	"almanac/job"
+	"almanac/job/kind"
 	"almanac/recurrence"
 )
 
-// fixedRules are the rules of fields that no configuration changes. Hidden are those in place of which people
-// paste a connection string.
+// fixedRules are the rules of fields that no configuration changes.
 var fixedRules = map[string]fields.Rule{
-	"actionType":     {Code: fields.Unsupported, Allowed: "Http, Https, StorageQueue, ServiceBusQueue or ServiceBusTopic", Valid: func(s string) bool { return job.ActionType(s).Kind() != "" }},
-	"method":         {Code: fields.Unsupported, Allowed: "GET, PUT, POST, PATCH, DELETE, HEAD or OPTIONS", Valid: job.IsMethod},
-	"uri":            {Allowed: "an absolute http or https URL"}, // the rest is for request.CheckURI
-	"timeZone":       {Allowed: job.AllowedTimeZones, Valid: func(name string) bool { return locate(name) != nil }},
-	"utcTime":        timeIn(time.UTC),
-	"pfx":            {Allowed: wantPFX, Valid: func(s string) bool { _, err := certificate.Decode(s); return err == nil }},
-	"storageAccount": {Allowed: "the name of a storage account: at most 63 letters, digits and hyphens", Valid: hostLabel.MatchString, Hidden: true},
-	"storageQueue":   {Allowed: "the name of a storage queue: 3 to 63 letters, digits and hyphens, not a hyphen first", Valid: queueName.MatchString, Hidden: true},
-	"namespace":      {Allowed: "the name of a Service Bus namespace, without the rest of its host name: at most 63 letters, digits and hyphens", Valid: hostLabel.MatchString, Hidden: true},
-	"entity":         {Allowed: "the name of a Service Bus queue or topic: 1 to 260 characters without blanks and control characters", Valid: isEntity, Hidden: true},
-	"timeToLive":     {Allowed: "a duration such as PT30S or 00:00:30, or a date and time", Valid: isTimeToLive},
-	"minRecurrence":  minRecurrence,
+	"actionType":    typeRule(kind.ActionTypes()),
+	"timeZone":      {Allowed: job.AllowedTimeZones, Valid: func(name string) bool { return locate(name) != nil }},
+	"utcTime":       timeIn(time.UTC),
+	"minRecurrence": minRecurrence,
+}
+
+// typeRule is the rule of a type of action or target, which keeps its spelling.
+func typeRule(types []string) fields.Rule {
+	return fields.Rule{Code: fields.Unsupported, Allowed: fields.OneOf(types), Valid: func(s string) bool {
+		return slices.ContainsFunc(types, func(t string) bool { return fields.SameName(t, s) })
+	}}
 }
 
 // rules returns all rules of fields. Times without an offset are in zone; states are the allowed states.
 func (l *Limits) rules(zone *time.Location, states ...string) map[string]fields.Rule {
 	rules := maps.Clone(fixedRules)
 	maps.Copy(rules, notificationRules)
+	maps.Copy(rules, kind.Rules(l.kinds()))
 	rules["localTime"] = timeIn(zone)
 	rules["retryInterval"] = durationRule(l.MinRetryInterval, l.MaxRetryInterval)
 	rules["retryCount"] = fields.Rule{Max: l.MaxRetryCount}
 	rules["catchUpWindow"] = durationRule(0, l.MaxCatchUpWindow)
 	rules["sku"] = fields.Rule{Words: sortedNames(l.Tiers)}
-	short := func(s string) bool { return utf8.RuneCountInString(s) <= l.BodyBytes }
-	most := fmt.Sprintf("at most %d characters", l.BodyBytes)
-	rules["body"] = fields.Rule{Code: fields.TooLong, Allowed: most, Valid: short}
-	rules["queueMessage"] = fields.Rule{
-		Allowed: most + ", all of which XML can hold",
-		Valid:   func(s string) bool { return short(s) && !strings.ContainsFunc(s, notInXML) },
-	}
 	rules["state"] = fields.Rule{Words: states}
 	return rules
 }
@@ -81,27 +71,4 @@ func durationRule(least, most time.Duration) fields.Rule {
 			return err == nil && d >= least && d <= most
 		},
 	}
-}
-
-var (
-	hostLabel = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,62}$`)
-	queueName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{2,62}$`)
-)
-
-func isEntity(s string) bool {
-	return s != "" && utf8.RuneCountInString(s) <= 260 && !strings.ContainsFunc(s, fields.IsBlankOrControl)
-}
-
-// notInXML reports whether XML 1.0 cannot represent r. Messages are sent as XML, in which such a character
-// would arrive as another one.
-func notInXML(r rune) bool {
-	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xfffe || r == 0xffff
-}
-
-func isTimeToLive(s string) bool {
-	if _, err := iso8601.ParseDuration(s); err == nil || job.IsForEver(s) {
-		return true
-	}
-	_, err := recurrence.ParseTime(s, time.UTC)
-	return err == nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/kind"
 )
 
 // canary is contained in every secret of these tests, and in nothing else.
@@ -375,6 +376,6 @@ func TestRedactURI(t *testing.T) {
 		"http://example.com/%zz":                    "(a URI that cannot be read)",
 		"https://hooks.example.com/x?code=very+odd": "https://hooks.example.com/x?…",
 	} {
-		require.Equal(t, want, job.RedactURI(uri))
+		require.Equal(t, want, kind.RedactURI(uri))
 	}
 }

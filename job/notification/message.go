@@ -2,11 +2,9 @@ package notification
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -242,56 +240,6 @@ func asURI(path string) string { return (&url.URL{Path: path}).EscapedPath() }
 const jsonType = "application/json; charset=utf-8"
 
 const cloudEventsType = "application/cloudevents+json; charset=utf-8"
-
-// A Post is one request or message by which a message is sent.
-type Post struct {
-	ID     string // for the receiver to recognize duplicates
-	Action job.Action
-}
-
-// Posts returns what is sent to a target, in this order: a request for each incident to PagerDuty, and otherwise one post with the
-// id of the message.
-func (m *Message) Posts(target *job.Action) ([]Post, error) {
-	if target.PagerDuty != nil {
-		return m.pagerDutyPosts(target)
-	}
-	a, err := m.action(target)
-	return []Post{{m.ID, a}}, err
-}
-
-// action returns the action that sends the message to a target other than PagerDuty.
-func (m *Message) action(target *job.Action) (job.Action, error) {
-	a := target.Clone()
-	content, contentType, err := m.content(target.Format)
-	if err != nil {
-		return a, err
-	}
-	switch {
-	case a.Request != nil:
-		a.Request.Body = content
-		if a.Request.Headers.Get("Content-Type") == "" {
-			a.Request.Headers = append(slices.Clip(a.Request.Headers), job.Member{Name: "Content-Type", Value: contentType})
-		}
-	case a.QueueMessage != nil:
-		a.QueueMessage.Message = content
-		a.QueueMessage.MessageFormat = cmp.Or(a.QueueMessage.MessageFormat, job.MessageRaw)
-	case a.Email != nil:
-		a.Email = &job.Email{To: a.Email.To, Subject: "Almanac: " + firstLine(m.Subject(), 200), Text: m.Text()}
-	}
-	for _, bus := range []*job.ServiceBusMessage{a.ServiceBusQueueMessage, a.ServiceBusTopicMessage} {
-		if bus == nil {
-			continue
-		}
-		bus.Message = content
-		properties := job.BrokeredProperties{}
-		if bus.BrokeredMessageProperties != nil {
-			properties = *bus.BrokeredMessageProperties
-		}
-		properties.ContentType = cmp.Or(properties.ContentType, contentType)
-		bus.BrokeredMessageProperties = &properties
-	}
-	return a, nil
-}
 
 // firstLine returns a text of one line and at most so many characters.
 func firstLine(text string, most int) string {

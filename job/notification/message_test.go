@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
+	"almanac/job/kind"
 	"almanac/job/notification"
 )
 
@@ -33,13 +34,19 @@ func message(alerts ...notification.Alert) *notification.Message {
 // sent returns the action that sends a message to a target in JSON.
 func sent(t *testing.T, m *notification.Message, target string) job.Action {
 	t.Helper()
-	var a job.Action
-	require.NoError(t, json.Unmarshal([]byte(target), &a))
-	posts, err := m.Posts(&a)
+	return posted(t, m, target).Action
+}
+
+// posted returns what is sent of a message to a target in JSON.
+func posted(t *testing.T, m *notification.Message, target string) notification.Post {
+	t.Helper()
+	var to job.Target
+	require.NoError(t, json.Unmarshal([]byte(target), &to))
+	posts, err := m.Posts(&to)
 	require.NoError(t, err)
 	require.Len(t, posts, 1)
 	require.Equal(t, m.ID, posts[0].ID)
-	return posts[0].Action
+	return posts[0]
 }
 
 const hook = `{"type":"Https","request":{"uri":"https://example.com/","method":"POST"}}`
@@ -98,11 +105,11 @@ func TestEachTargetGetsItsOwnForm(t *testing.T) {
 	require.Contains(t, teams.Request.Body, `"text":"Job 'a' failed 3 times in a row: 500 Internal Server Error: <none>"`)
 	require.Contains(t, teams.Request.Body, `"text":"Job collection 'Reports', due 2026-01-01T11:59:59Z, 5 attempts"`)
 
-	email := sent(t, m, `{"type":"Email","email":{"to":["team@example.com"]}}`)
-	require.Equal(t, "Almanac: Job 'a' failed 3 times in a row: 500 Internal Server Error: <none>", email.Email.Subject)
+	email := posted(t, m, `{"type":"Email","email":{"to":["team@example.com"]}}`)
+	require.Equal(t, "Almanac: Job 'a' failed 3 times in a row: 500 Internal Server Error: <none>", email.Mail.Subject)
 
 	queue := sent(t, m, `{"type":"StorageQueue","queueMessage":{"storageAccount":"a","queueName":"q","sasToken":"s"}}`)
-	require.Equal(t, job.MessageRaw, queue.QueueMessage.MessageFormat)
+	require.Equal(t, kind.MessageRaw, queue.QueueMessage.MessageFormat)
 	require.Contains(t, queue.QueueMessage.Message, `"specversion":"1.0"`)
 
 	topic := sent(t, m, `{"type":"ServiceBusTopic","serviceBusTopicMessage":{"namespace":"n","topicPath":"t"}}`)
@@ -126,10 +133,11 @@ func TestEveryFormSaysWhatFailedAndWhyAndLinksToTheHistory(t *testing.T) {
 			"a digest":  message(failed("a täglich"), failed("b"), failed("c")),
 		} {
 			text := func(m *notification.Message) string {
-				a := sent(t, m, target)
+				p := posted(t, m, target)
+				a := p.Action
 				switch {
-				case a.Email != nil:
-					return a.Email.Text
+				case p.Type == kind.Mail:
+					return p.Mail.Text
 				case a.Request != nil:
 					return a.Request.Body
 				case a.QueueMessage != nil:
@@ -205,6 +213,6 @@ func TestChatsTakeNoMarkupFromNamesAndAnswers(t *testing.T) {
 	require.Contains(t, teams, `"text":"# Heading"`, "a line for each")
 	require.Contains(t, teams, `[pay here](https://evil.example)`, "as text")
 
-	mail := sent(t, m, `{"type":"Email","email":{"to":["a@example.com"]}}`).Email
+	mail := posted(t, m, `{"type":"Email","email":{"to":["a@example.com"]}}`).Mail
 	require.NotContains(t, mail.Subject, "\n")
 }

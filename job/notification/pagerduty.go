@@ -1,13 +1,16 @@
 package notification
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 // Limits of PagerDuty's Events API v2, in characters, by its documentation "Send an Alert Event". The limit of a request, 512 KB by
@@ -172,42 +175,6 @@ type pagerDutyPayload struct {
 	Details   any       `json:"custom_details"`
 }
 
-// pagerDutyPosts returns a request for each incident that begins or ends, oldest first, and one for those that are not listed.
-func (m *Message) pagerDutyPosts(target *job.Action) (posts []Post, err error) {
-	add := func(id, action, key, link string, payload *pagerDutyPayload) {
-		e := pagerDutyEvent{RoutingKey: target.PagerDuty.RoutingKey, Action: action, Key: key, Payload: payload}
-		if payload != nil {
-			e.Client = "Almanac"
-			if link != "" {
-				e.ClientURL, e.Links = m.PublicURL, []pagerDutyLink{{link, "Job history"}}
-			}
-		}
-		body, failed := encoded(e)
-		if failed != nil {
-			err = failed
-		}
-		a := target.Clone() // with the routing key, so that senders know it for a secret
-		a.Type, a.Request = job.ActionHTTP, &job.Request{
-			URI: a.PagerDuty.Address(), Method: "POST", Body: body, Headers: job.Members{{Name: "Content-Type", Value: jsonType}},
-		}
-		posts = append(posts, Post{id, a})
-	}
-	for i := range m.Alerts {
-		a := &m.Alerts[i]
-		if a.Event != job.EventRecovered {
-			add(a.ID, "trigger", incidentKey(a, a.Event), m.link(a), m.triggered(a))
-		}
-		for _, key := range a.Resolves {
-			add(uuid.NewSHA1(uuid.NameSpaceURL, []byte(a.ID+"\n"+key)).String(), "resolve", key, "", nil)
-		}
-	}
-	if more := m.Total() - len(m.Alerts); more > 0 {
-		rest := Alert{Job: m.Collection.Job("")}
-		add(m.ID, "trigger", incidentKey(&rest, "digest"), "", m.digested(more))
-	}
-	return posts, err
-}
-
 // triggered returns what an incident says of an alert.
 func (m *Message) triggered(a *Alert) *pagerDutyPayload {
 	p := &pagerDutyPayload{
@@ -228,11 +195,17 @@ func (m *Message) digested(more int) *pagerDutyPayload {
 	}
 }
 
-// PostCount returns how many posts [Message.Posts] returns for a target.
-func (m *Message) PostCount(target *job.Action) int {
-	if target.PagerDuty == nil {
-		return 1
-	}
+type pagerDuty struct{ one }
+
+func (pagerDuty) kind() job.ActionType { return kind.Duty }
+
+// identity implements [writer]. An integration is the same whatever the target's retry policy is: its open incidents
+// are known by it.
+func (pagerDuty) identity(t *job.Target) any { return t.PagerDuty }
+
+func (pagerDuty) hasIncidents() bool { return true }
+
+func (pagerDuty) count(m *Message) int {
 	n := m.triggers()
 	for i := range m.Alerts {
 		n += len(m.Alerts[i].Resolves)
@@ -241,4 +214,58 @@ func (m *Message) PostCount(target *job.Action) int {
 		n++
 	}
 	return n
+}
+
+// posts returns a request for each incident that begins or ends, oldest first, and one for those that are not listed.
+func (pagerDuty) posts(m *Message, t *job.Target) ([]Post, error) {
+	if t.PagerDuty == nil {
+		return nil, errors.New("the target has no pagerDuty")
+	}
+	w := postWriter{to: t.PagerDuty, retry: t.RetryPolicy}
+	for i := range m.Alerts {
+		a := &m.Alerts[i]
+		if a.Event != job.EventRecovered {
+			begin := pagerDutyEvent{Action: "trigger", Key: incidentKey(a, a.Event), Payload: m.triggered(a), Client: "Almanac"}
+			if link := m.link(a); link != "" {
+				begin.ClientURL, begin.Links = m.PublicURL, []pagerDutyLink{{link, "Job history"}}
+			}
+			w.add(a.ID, begin)
+		}
+		for _, key := range a.Resolves {
+			id := uuid.NewSHA1(uuid.NameSpaceURL, []byte(a.ID+"\n"+key)).String()
+			w.add(id, pagerDutyEvent{Action: "resolve", Key: key})
+		}
+	}
+	if more := m.Total() - len(m.Alerts); more > 0 {
+		rest := Alert{Job: m.Collection.Job("")}
+		key := incidentKey(&rest, "digest")
+		w.add(m.ID, pagerDutyEvent{Action: "trigger", Key: key, Payload: m.digested(more), Client: "Almanac"})
+	}
+	return w.all, w.err
+}
+
+// A postWriter collects requests to one integration.
+type postWriter struct {
+	to    *kind.PagerDuty
+	retry *job.RetryPolicy
+	all   []Post
+	err   error
+}
+
+// add adds a request. PagerDuty never accepts an event that it answered with 400, by its documentation "Events API v2
+// Overview".
+func (w *postWriter) add(id string, e pagerDutyEvent) {
+	e.RoutingKey = w.to.RoutingKey
+	body, err := encoded(e)
+	if err != nil {
+		w.err = err
+	}
+	request := &job.Request{
+		URI: w.to.Address(), Method: http.MethodPost, Body: body,
+		Headers: job.Members{{Name: "Content-Type", Value: jsonType}},
+	}
+	w.all = append(w.all, Post{ID: id, Type: job.ActionHTTP, FinalStatus: http.StatusBadRequest, Action: job.Action{
+		Type: job.ActionHTTP, Content: kind.Content{Request: request}, RetryPolicy: w.retry,
+		Hidden: []string{w.to.RoutingKey},
+	}})
 }

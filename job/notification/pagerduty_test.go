@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
+	"almanac/job/kind"
 	"almanac/job/notification"
 )
 
@@ -25,7 +26,7 @@ type incident struct {
 // toPagerDuty returns the requests that send a message to PagerDuty, and their bodies.
 func toPagerDuty(t *testing.T, m *notification.Message) ([]notification.Post, []incident) {
 	t.Helper()
-	target := job.Action{Type: job.ActionPagerDuty, PagerDuty: &job.PagerDuty{RoutingKey: key}}
+	target := job.Target{Type: kind.Duty, Own: kind.Own{PagerDuty: &kind.PagerDuty{RoutingKey: key}}}
 	posts, err := m.Posts(&target)
 	require.NoError(t, err)
 	require.Len(t, posts, m.PostCount(&target))

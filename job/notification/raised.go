@@ -31,20 +31,16 @@ type Shard struct {
 // WorkflowID returns the ID of the shard's workflow.
 func (s Shard) WorkflowID() string { return s.Collection.NotificationsWorkflowID(s.Number) }
 
-// TargetID returns what targets have in common that get their messages together: a hash. An integration of PagerDuty is the same
-// whatever its retry policy is: its open incidents are known by it.
-func TargetID(target *job.Action) string {
-	var v any = target
-	if target.PagerDuty != nil {
-		v = target.PagerDuty
-	}
+// TargetID returns what targets have in common that get their messages together: a hash.
+func TargetID(target *job.Target) string {
+	v := writerOf(target).identity(target)
 	text, _ := json.Marshal(v) //workflowcheck:ignore // of types without maps it is deterministic, and has no error
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])
 }
 
 // shardOf returns the number of the shard that delivers to a target of a job.
-func shardOf(target *job.Action) int {
+func shardOf(target *job.Target) int {
 	sum, _ := hex.DecodeString(TargetID(target)[:2])
 	return 1 + int(sum[0])%Shards
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
+	"almanac/job/kind"
 	"almanac/job/notification"
 )
 
@@ -16,7 +17,7 @@ import (
 func raisedBy(name string, targets ...string) notification.Raised {
 	r := notification.Raised{Alert: failed(name)}
 	for _, uri := range targets {
-		r.Own = append(r.Own, job.Notification{Name: uri, On: []job.Event{job.EventFailed}, Target: job.Action{Type: job.ActionHTTPS, Request: &job.Request{URI: uri, Method: "POST"}}})
+		r.Own = append(r.Own, job.Notification{Name: uri, On: []job.Event{job.EventFailed}, Target: job.Target{Type: job.ActionHTTPS, Content: kind.Content{Request: &job.Request{URI: uri, Method: "POST"}}}})
 	}
 	return r
 }
@@ -49,11 +50,11 @@ func TestEachTargetBelongsToOneShardAndThoseOfTheCollectionToTheFirst(t *testing
 
 func TestAnIntegrationOfPagerDutyIsTheSameTargetWhateverItsRetryPolicyIs(t *testing.T) {
 	t.Parallel()
-	a := job.Action{Type: job.ActionPagerDuty, PagerDuty: &job.PagerDuty{RoutingKey: key}}
+	a := job.Target{Type: kind.Duty, Own: kind.Own{PagerDuty: &kind.PagerDuty{RoutingKey: key}}}
 	b := a
 	b.RetryPolicy = &job.RetryPolicy{RetryType: job.RetryNone}
 	require.Equal(t, notification.TargetID(&a), notification.TargetID(&b))
-	b.PagerDuty = &job.PagerDuty{RoutingKey: key, URI: "https://events.eu.pagerduty.com/v2/enqueue"}
+	b.PagerDuty = &kind.PagerDuty{RoutingKey: key, URI: "https://events.eu.pagerduty.com/v2/enqueue"}
 	require.NotEqual(t, notification.TargetID(&a), notification.TargetID(&b))
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
-	"almanac/job/notification"
+	"almanac/job/kind"
 )
 
 func TestTheTextOfATargetHasNoPath(t *testing.T) {
@@ -18,10 +18,9 @@ func TestTheTextOfATargetHasNoPath(t *testing.T) {
 		"http://example.com":                                "POST http://example.com",
 		"http://%zz":                                        "POST (a URI that cannot be read)",
 	} {
-		require.Equal(t, want, notification.TargetText(&job.Action{Type: job.ActionHTTP, Request: &job.Request{Method: "POST", URI: uri}}))
+		require.Equal(t, want, (&job.Target{Type: job.ActionHTTP, Content: kind.Content{Request: &job.Request{Method: "POST", URI: uri}}}).Text())
 	}
-	duty := job.Action{Type: job.ActionPagerDuty, PagerDuty: &job.PagerDuty{RoutingKey: key}}
-	require.Equal(t, "PagerDuty https://events.pagerduty.com/…", notification.TargetText(&duty))
-	require.Equal(t, "event of PagerDuty to https://events.pagerduty.com/v2/enqueue", duty.Text())
-	require.Equal(t, "mail to a@example.com", notification.TargetText(&job.Action{Type: job.ActionEmail, Email: &job.Email{To: []string{"a@example.com"}}}))
+	duty := job.Target{Type: kind.Duty, Own: kind.Own{PagerDuty: &kind.PagerDuty{RoutingKey: key}}}
+	require.Equal(t, "PagerDuty https://events.pagerduty.com/…", duty.Text())
+	require.Equal(t, "mail to a@example.com", (&job.Target{Type: kind.Mail, Own: kind.Own{Email: &kind.Email{To: []string{"a@example.com"}}}}).Text())
 }

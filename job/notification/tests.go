@@ -1,10 +1,6 @@
 package notification
 
-import (
-	"time"
-
-	"almanac/job"
-)
+import "time"
 
 // Limits of the tests of a collection's notifications, and of those of its jobs: whoever may run a job chooses when they are sent, and
 // whoever may change one chooses to whom.
@@ -53,16 +49,4 @@ func (t Tests) within(now time.Time) Tests {
 		t = t[1:]
 	}
 	return t
-}
-
-// Addresses returns to how many addresses a message to the targets of notifications goes: each mail address, and each other target.
-func Addresses(list []job.Notification) (n int) {
-	for i := range list {
-		if mail := list[i].Target.Email; mail != nil {
-			n += len(mail.To)
-		} else {
-			n++
-		}
-	}
-	return n
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
+	"almanac/job/kind"
 	"almanac/job/notification"
 )
 
@@ -32,6 +33,6 @@ func TestTestsOfACollectionAreFewAndGoToFewAddresses(t *testing.T) {
 	require.Zero(t, many.Wait(noon.Add(10*time.Minute), 200))
 
 	require.Equal(t, 4, notification.Addresses([]job.Notification{
-		{Target: job.Action{Email: &job.Email{To: []string{"a@example.com", "b@example.com", "c@example.com"}}}}, {Target: job.Action{PagerDuty: &job.PagerDuty{}}},
+		{Target: job.Target{Type: kind.Mail, Own: kind.Own{Email: &kind.Email{To: []string{"a@example.com", "b@example.com", "c@example.com"}}}}}, {Target: job.Target{Type: kind.Duty, Own: kind.Own{PagerDuty: &kind.PagerDuty{}}}},
 	}))
 }

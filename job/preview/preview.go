@@ -9,6 +9,7 @@ import (
 
 	"almanac/internal/fields"
 	"almanac/job"
+	"almanac/job/kind"
 	"almanac/job/template"
 	"almanac/job/timetable"
 )
@@ -74,7 +75,7 @@ func sentURI(r *job.Request) string {
 		uri = template.Filled(uri)
 	}
 	written, _, _ := strings.Cut(uri, "#")
-	if sent := job.SentURI(uri); sent != written {
+	if sent := kind.SentURI(uri); sent != written {
 		return sent
 	}
 	return ""

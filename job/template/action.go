@@ -11,6 +11,7 @@ import (
 
 	"almanac/internal/fields"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 // Limits, in bytes, of a text with its placeholders filled in.
@@ -20,91 +21,62 @@ const (
 	maxContent = 64 << 10 // of a body or message, and of a custom property
 )
 
-// A use is where a text stands in an action.
-type use int
-
-const (
-	inContent use = iota // a body or message
-	inURI
-	inHeader
-	inProperty // a custom property of a message
-)
-
-// A member is a text of an action that may have placeholders.
-type member struct {
-	path        string // from the action
-	value       *string
-	use         use
-	contentType string // of a body or message; "" if it is not said
-}
-
 // Used reports whether an action has templates, its error action aside.
 func Used(a *job.Action) bool {
-	return a != nil && (a.Request != nil && a.Request.Template || a.QueueMessage != nil && a.QueueMessage.Template ||
-		a.ServiceBusQueueMessage != nil && a.ServiceBusQueueMessage.Template || a.ServiceBusTopicMessage != nil && a.ServiceBusTopicMessage.Template)
+	return a != nil && slices.ContainsFunc(a.Parts(), func(p part) bool { return *p.Parameters.Templated() })
 }
 
-// members returns the texts of an action that may have placeholders.
-func members(a *job.Action) (all []member) {
-	add := func(list job.Members, path string, u use) {
-		for i := range list {
-			all = append(all, member{path: path + fields.Shorten(list[i].Name), value: &list[i].Value, use: u})
+type part = kind.Part[kind.ActionParameters]
+
+// texts returns the texts of an action that may have placeholders. Their paths begin at the action.
+func texts(a *job.Action) (all []kind.Text) {
+	for _, p := range a.Parts() {
+		if !*p.Parameters.Templated() {
+			continue
+		}
+		for _, t := range p.Parameters.Texts() {
+			if t.Use != kind.InUser {
+				t.Path = p.Name + "." + t.Path
+				all = append(all, t)
+			}
 		}
 	}
-	if r := a.Request; r != nil && r.Template {
-		all = append(all, member{path: "request.uri", value: &r.URI, use: inURI},
-			member{path: "request.body", value: &r.Body, contentType: r.Headers.Get("Content-Type")})
-		add(r.Headers, "request.headers.", inHeader)
-	}
-	if m := a.QueueMessage; m != nil && m.Template {
-		all = append(all, member{path: "queueMessage.message", value: &m.Message})
-	}
-	bus := func(m *job.ServiceBusMessage, path string) {
-		if m == nil || !m.Template {
-			return
-		}
-		content := member{path: path + ".message", value: &m.Message}
-		if p := m.BrokeredMessageProperties; p != nil {
-			content.contentType = p.ContentType
-		}
-		all = append(all, content)
-		add(m.CustomMessageProperties, path+".customMessageProperties.", inProperty)
-	}
-	bus(a.ServiceBusQueueMessage, "serviceBusQueueMessage")
-	bus(a.ServiceBusTopicMessage, "serviceBusTopicMessage")
 	return all
 }
 
-// escape returns how values are escaped in the member, and the limit of the text.
-func (m *member) escape(t *template) (escape func(string) string, limit int) {
-	switch m.use {
-	case inURI:
+// escapeFor returns how values are escaped in a text, and the limit of the text.
+func (t *template) escapeFor(text *kind.Text) (escape func(string) string, limit int) {
+	switch text.Use {
+	case kind.InURI:
 		return forURI, maxURI
-	case inHeader:
+	case kind.InHeader:
 		return forHeader, maxHeader
-	case inProperty:
+	case kind.InProperty:
 		return plain, maxContent
 	default:
-		return t.contentEscape(m.contentType), maxContent
+		return t.contentEscape(text.MediaType), maxContent
 	}
 }
 
 // Check returns what is wrong with the templates of an action, its error action aside. The paths begin at the action.
 func Check(a *job.Action, isErrorAction bool) (bad []*job.FieldError) {
-	for _, m := range members(a) {
-		t, err := parseText(*m.value, isErrorAction)
+	for _, text := range texts(a) {
+		t, err := parseText(*text.Value, isErrorAction)
 		if fault, ok := errors.AsType[*fault](err); ok {
-			bad = append(bad, fault.field(m.path, *m.value))
+			bad = append(bad, fault.field(text.Path, *text.Value))
 			continue
 		}
-		mediaType, _, _ := mime.ParseMediaType(m.contentType)
+		mediaType, _, _ := mime.ParseMediaType(text.MediaType)
 		switch {
-		case m.use == inURI && (!sameTarget(*m.value, t.filled()) || splitEscape.MatchString(*m.value)):
-			bad = append(bad, &job.FieldError{Path: m.path, Code: fields.Invalid, Allowed: "placeholders in the path and the query only, without a % in them"})
-		case m.use == inContent && isJSONType(mediaType) && *m.value != "" && !t.isJSON():
+		case text.Use == kind.InURI && (!sameTarget(*text.Value, t.filled()) || splitEscape.MatchString(*text.Value)):
 			bad = append(bad, &job.FieldError{
-				Path: m.path, Code: fields.Invalid, Allowed: "JSON once the placeholders are filled in, as the content type says",
-				Hint: `a placeholder for a text belongs in quotes: "{{.Job.Name}}"`,
+				Path: text.Path, Code: fields.Invalid, Allowed: "placeholders in the path and the query only, without a % in them",
+			})
+		case text.Use == kind.InContent && isJSONType(mediaType) && *text.Value != "" && !t.isJSON():
+			bad = append(bad, &job.FieldError{
+				Path: text.Path, Code: fields.Invalid,
+				Allowed: "JSON once the placeholders are filled in, as the content type says",
+				Hint:    `a placeholder for a text belongs in quotes: "{{.Job.Name}}"`,
 			})
 		}
 	}
@@ -131,31 +103,29 @@ func (t *template) filled() string {
 // sameTarget reports whether a URI and the same with its placeholders filled in have the same scheme, user, host and port.
 // It is true if the latter is no URI, which is another error.
 func sameTarget(uri, filled string) bool {
-	to, err := job.ParseURI(filled)
+	to, err := kind.ParseURI(filled)
 	if err != nil {
 		return true
 	}
-	from, err := job.ParseURI(uri)
+	from, err := kind.ParseURI(uri)
 	return err == nil && from.Scheme == to.Scheme && from.Host == to.Host && from.User.String() == to.User.String()
 }
 
-// Forgotten reports whether an action has placeholders of the known values, misspelled ones included, but no templates, so that they are sent unchanged.
+// Forgotten reports whether an action has placeholders of the known values, misspelled ones included, but no templates, so
+// that they are sent unchanged.
 func Forgotten(a *job.Action) bool {
+	if Used(a) {
+		return false
+	}
 	turnedOn := a.Clone()
-	if r := turnedOn.Request; r != nil {
-		r.Template = true
+	for _, p := range turnedOn.Parts() {
+		*p.Parameters.Templated() = true
 	}
-	if m := turnedOn.QueueMessage; m != nil {
-		m.Template = true
-	}
-	for _, m := range []*job.ServiceBusMessage{turnedOn.ServiceBusQueueMessage, turnedOn.ServiceBusTopicMessage} {
-		if m != nil {
-			m.Template = true
-		}
-	}
-	return !Used(a) && slices.ContainsFunc(members(&turnedOn), func(m member) bool {
-		return slices.ContainsFunc(placeholder.FindAllStringSubmatch(*m.value, -1), func(found []string) bool {
-			return slices.ContainsFunc(names, func(n name) bool { return n.name == found[1] || strings.HasPrefix(n.name, found[1]+".") })
+	return slices.ContainsFunc(texts(&turnedOn), func(t kind.Text) bool {
+		return slices.ContainsFunc(placeholder.FindAllStringSubmatch(*t.Value, -1), func(found []string) bool {
+			return slices.ContainsFunc(names, func(n name) bool {
+				return n.name == found[1] || strings.HasPrefix(n.name, found[1]+".")
+			})
 		})
 	})
 }
@@ -171,25 +141,17 @@ func Render(a *job.Action, v Values) (*job.Action, error) {
 		return a, nil
 	}
 	rendered := a.Clone()
-	if r := rendered.Request; r != nil {
-		r.Headers = slices.Clone(r.Headers)
-	}
-	for _, m := range []*job.ServiceBusMessage{rendered.ServiceBusQueueMessage, rendered.ServiceBusTopicMessage} {
-		if m != nil {
-			m.CustomMessageProperties = slices.Clone(m.CustomMessageProperties)
+	for _, text := range texts(&rendered) {
+		t, err := parseText(*text.Value, true)
+		if err != nil { // a newer version accepted it
+			return nil, fmt.Errorf("the template in %s cannot be read by this worker; the job is kept as it is", text.Path)
 		}
-	}
-	for _, m := range members(&rendered) {
-		t, err := parseText(*m.value, true)
-		if err != nil {
-			return nil, fmt.Errorf("the template in %s cannot be read by this worker; the job is kept as it is", m.path) // a newer version accepted it
-		}
-		escape, limit := m.escape(t)
-		text, ok := t.render(&v, limit, escape)
+		escape, limit := t.escapeFor(&text)
+		filled, ok := t.render(&v, limit, escape)
 		if !ok {
-			return nil, fmt.Errorf("%s is longer than %d bytes with its placeholders filled in", m.path, limit)
+			return nil, fmt.Errorf("%s is longer than %d bytes with its placeholders filled in", text.Path, limit)
 		}
-		*m.value = text
+		*text.Value = filled
 	}
 	return &rendered, nil
 }

@@ -12,19 +12,19 @@ import (
 	"almanac/recurrence"
 )
 
-// A kind is the type of an expression's value.
-type kind int
+// A valueType is the type of an expression's value.
+type valueType int
 
 const (
-	aText   kind = iota // a string
-	aNumber             // an int
-	aTime               // a time.Time
-	aTruth              // a bool
+	aText   valueType = iota // a string
+	aNumber                  // an int
+	aTime                    // a time.Time
+	aTruth                   // a bool
 )
 
 // An expression is a checked pipeline.
 type expression struct {
-	kind    kind
+	is      valueType
 	value   func(*Values) any
 	literal bool
 }
@@ -32,7 +32,7 @@ type expression struct {
 // A name is one of the values that a template can name.
 type name struct {
 	name string
-	kind kind
+	is   valueType
 	of   func(*Values) any
 }
 
@@ -99,7 +99,7 @@ func (c *compiler) part(n parse.Node) (func(*output, *Values), error) {
 		return func(o *output, _ *Values) { o.write(literal) }, nil
 	case *parse.ActionNode:
 		e, err := c.pipe(n.Pipe)
-		if err == nil && e.kind == aTruth {
+		if err == nil && e.is == aTruth {
 			err = newFault(n, "", "a condition in {{if}} only; "+syntax)
 		}
 		return func(o *output, v *Values) { o.write(o.escape(show(e.value(v)))) }, err
@@ -167,14 +167,14 @@ func (c *compiler) command(n *parse.CommandNode, piped []expression) (expression
 }
 
 func (c *compiler) operand(n parse.Node) (expression, error) {
-	constant := func(k kind, v any) (expression, error) {
+	constant := func(k valueType, v any) (expression, error) {
 		return expression{k, func(*Values) any { return v }, true}, nil
 	}
 	switch n := n.(type) {
 	case *parse.FieldNode:
 		for _, known := range names {
 			if known.name == n.String() && (c.errorAction || !strings.HasPrefix(known.name, failed)) {
-				return expression{known.kind, known.of, false}, nil
+				return expression{known.is, known.of, false}, nil
 			}
 		}
 		return expression{}, newFault(n, n.String(), c.known())
@@ -219,7 +219,7 @@ func call(n *parse.IdentifierNode, arguments []expression) (expression, error) {
 	if accepts == nil {
 		return expression{}, newFault(n, n.Ident, "the functions "+functions)
 	}
-	if len(arguments) != 2 || arguments[0].kind != arguments[1].kind || arguments[0].kind != aText && arguments[0].kind != aNumber {
+	if len(arguments) != 2 || arguments[0].is != arguments[1].is || arguments[0].is != aText && arguments[0].is != aNumber {
 		return expression{}, newFault(n, n.Ident, fmt.Sprintf("two texts, or two numbers, after %s", n.Ident))
 	}
 	a, b := arguments[0], arguments[1]
@@ -248,12 +248,12 @@ func compare(a, b any) int {
 func date(n *parse.IdentifierNode, arguments []expression) (expression, error) {
 	bad := newFault(n, "date", `date "2006-01-02 15:04" .Due, with a time zone such as "Europe/Stockholm" before .Due if it is not to be UTC`)
 	last := len(arguments) - 1
-	if last < 1 || last > 2 || arguments[last].kind != aTime {
+	if last < 1 || last > 2 || arguments[last].is != aTime {
 		return expression{}, bad
 	}
 	var constants []string
 	for _, e := range arguments[:last] {
-		if !e.literal || e.kind != aText {
+		if !e.literal || e.is != aText {
 			return expression{}, bad
 		}
 		constants = append(constants, e.value(nil).(string))

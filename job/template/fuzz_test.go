@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
+	"almanac/job/kind"
 	"almanac/job/template"
 )
 
@@ -27,9 +28,9 @@ func FuzzTemplate(f *testing.F) {
 			Attempt:   len(value), Failure: &template.Failure{Message: message, Error: message, Attempts: 1, Status: 500},
 		}
 		requireJSON(t, text, v)
-		a := &job.Action{Request: &job.Request{
+		a := &job.Action{Content: kind.Content{Request: &job.Request{
 			URI: "http://u:p@h:8080/" + text, Body: text, Headers: job.Members{{Name: "X", Value: text}}, Template: true,
-		}}
+		}}}
 		for _, e := range template.Check(a, true) {
 			require.NotContains(t, e.Error(), "\n")
 		}

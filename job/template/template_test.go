@@ -11,6 +11,7 @@ import (
 
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/kind"
 	"almanac/job/template"
 )
 
@@ -29,7 +30,7 @@ func request(body, contentType string) *job.Action {
 	if contentType != "" {
 		r.Headers = job.Members{{Name: "content-type", Value: contentType}}
 	}
-	return &job.Action{Type: job.ActionHTTP, Request: r}
+	return &job.Action{Type: job.ActionHTTP, Content: kind.Content{Request: r}}
 }
 
 func render(t testing.TB, a *job.Action) *job.Action {
@@ -113,13 +114,13 @@ func TestValuesAreEscapedForWhereTheyStand(t *testing.T) {
 
 func TestAURIAndHeadersAreFilledIn(t *testing.T) {
 	t.Parallel()
-	a := &job.Action{Type: job.ActionHTTP, Request: &job.Request{
+	a := &job.Action{Type: job.ActionHTTP, Content: kind.Content{Request: &job.Request{
 		URI: `https://me:pw@h:8443/{{.Job.Collection}}/{{if .Failure.Status}}failed{{end}}?job={{.Job.Name}}&due={{date "15:04" .Due}}#{{.Attempt}}`,
 		Headers: job.Members{
 			{Name: "X-Job", Value: "{{.Job.Name}}"}, {Name: "X-Error", Value: "a {{.Failure.Message}}"}, {Name: "X-Text", Value: "{{.Job.Name}} {{\"t\u00e4glich…\"}}"}, {Name: "Host", Value: "www.example.com"},
 		},
 		Template: true,
-	}}
+	}}}
 	r := render(t, a).Request
 	require.Equal(t, "https://me:pw@h:8443/reports%2F%C3%BC/failed?job=nightly%20%22A%26B%22&due=22%3A30#2", r.URI)
 	require.Equal(t, job.Members{
@@ -130,14 +131,14 @@ func TestAURIAndHeadersAreFilledIn(t *testing.T) {
 
 func TestMessagesAreFilledIn(t *testing.T) {
 	t.Parallel()
-	queue := render(t, &job.Action{QueueMessage: &job.QueueMessage{Message: `{"job":"{{.Job.Name}}"}`, SASToken: "{{.Job.Name}}", Template: true}}).QueueMessage
+	queue := render(t, &job.Action{Content: kind.Content{QueueMessage: &job.QueueMessage{Message: `{"job":"{{.Job.Name}}"}`, SASToken: "{{.Job.Name}}", Template: true}}}).QueueMessage
 	require.Equal(t, job.QueueMessage{Message: `{"job":"nightly \"A&B\""}`, SASToken: "{{.Job.Name}}", Template: true}, *queue)
 
 	written := &job.ServiceBusMessage{
 		Message: `"{{.Job.Name}}"`, CustomMessageProperties: job.Members{{Name: "job", Value: "{{.Job.Name}}"}},
-		BrokeredMessageProperties: &job.BrokeredProperties{ContentType: "text/plain", Label: "{{.Job.Name}}"}, Template: true,
+		BrokeredMessageProperties: &kind.BrokeredProperties{ContentType: "text/plain", Label: "{{.Job.Name}}"}, Template: true,
 	}
-	for _, a := range []*job.Action{{ServiceBusQueueMessage: written}, {ServiceBusTopicMessage: written}} {
+	for _, a := range []*job.Action{{Content: kind.Content{ServiceBusQueueMessage: written}}, {Content: kind.Content{ServiceBusTopicMessage: written}}} {
 		rendered := render(t, a)
 		m := rendered.ServiceBusQueueMessage
 		if m == nil {
@@ -153,10 +154,10 @@ func TestMessagesAreFilledIn(t *testing.T) {
 func TestAnActionWithoutTemplatesIsSentAsItIs(t *testing.T) {
 	t.Parallel()
 	for _, a := range []*job.Action{
-		{Request: &job.Request{URI: "http://h/{{.Job.Name}}", Body: "{{.Nothing}} {{"}},
-		{QueueMessage: &job.QueueMessage{Message: "{{"}},
-		{ServiceBusQueueMessage: &job.ServiceBusMessage{Message: "{{"}},
-		{ServiceBusTopicMessage: &job.ServiceBusMessage{Message: "{{"}},
+		{Content: kind.Content{Request: &job.Request{URI: "http://h/{{.Job.Name}}", Body: "{{.Nothing}} {{"}}},
+		{Content: kind.Content{QueueMessage: &job.QueueMessage{Message: "{{"}}},
+		{Content: kind.Content{ServiceBusQueueMessage: &job.ServiceBusMessage{Message: "{{"}}},
+		{Content: kind.Content{ServiceBusTopicMessage: &job.ServiceBusMessage{Message: "{{"}}},
 	} {
 		require.False(t, template.Used(a))
 		require.Empty(t, template.Check(a, false))
@@ -235,8 +236,8 @@ func TestErrorsNameTheMember(t *testing.T) {
 	t.Parallel()
 	bus := &job.ServiceBusMessage{Message: "{{", CustomMessageProperties: job.Members{{Name: "A", Value: "{{"}}, Template: true}
 	a := &job.Action{
-		Request:      &job.Request{URI: "http://h/{{", Headers: job.Members{{Name: "X-A", Value: "{{"}, {Name: "X-B", Value: "b"}}, Body: "{{", Template: true},
-		QueueMessage: &job.QueueMessage{Message: "{{", Template: true}, ServiceBusQueueMessage: bus, ServiceBusTopicMessage: bus,
+		Content: kind.Content{Request: &job.Request{URI: "http://h/{{", Headers: job.Members{{Name: "X-A", Value: "{{"}, {Name: "X-B", Value: "b"}}, Body: "{{", Template: true},
+			QueueMessage: &job.QueueMessage{Message: "{{", Template: true}, ServiceBusQueueMessage: bus, ServiceBusTopicMessage: bus},
 	}
 	var paths []string
 	for _, e := range template.Check(a, false) {
@@ -279,7 +280,7 @@ func TestATemplateCannotChangeTheTarget(t *testing.T) {
 		"http://[fe80::1%25{{.Attempt}}]/":               false,
 		`http://h/{{date "%zz" .Due}}`:                   false,
 	} {
-		bad := template.Check(&job.Action{Request: &job.Request{URI: uri, Template: true}}, false)
+		bad := template.Check(&job.Action{Content: kind.Content{Request: &job.Request{URI: uri, Template: true}}}, false)
 		if ok {
 			require.Empty(t, bad, uri)
 			continue
@@ -327,7 +328,7 @@ func TestWhatIsSentHasALimit(t *testing.T) {
 		{job.Request{Headers: job.Members{{Name: "X", Value: strings.Repeat("{{.Failure.Message}}", 5)}}}, "request.headers.X is longer than 8192 bytes with its placeholders filled in"},
 	} {
 		tt.action.Template = true
-		_, err := template.Render(&job.Action{Request: &tt.action}, long)
+		_, err := template.Render(&job.Action{Content: kind.Content{Request: &tt.action}}, long)
 		if tt.want == "" {
 			require.NoError(t, err)
 		} else {
@@ -354,22 +355,22 @@ func TestALongTextIsNoTemplate(t *testing.T) {
 func TestPlaceholdersThatAreSentAsTheyAreWrittenAreNoticed(t *testing.T) {
 	t.Parallel()
 	for _, a := range []*job.Action{
-		{Request: &job.Request{URI: "http://h/{{.Job.Name}}"}},
-		{QueueMessage: &job.QueueMessage{Message: "{{.Failure.Message}}"}},
-		{QueueMessage: &job.QueueMessage{Message: "{{ .Job.Name }}"}},
-		{QueueMessage: &job.QueueMessage{Message: "{{.Job.Nam}}"}},
-		{Request: &job.Request{Body: `{{date "2006" .Due}}`}},
-		{Request: &job.Request{Body: "{{if eq .Failure.Status 404}}missing{{end}}"}},
-		{Request: &job.Request{Body: "{{(.Due)}}"}},
-		{Request: &job.Request{Body: "{{- $x := .Attempt -}}"}},
-		{ServiceBusQueueMessage: &job.ServiceBusMessage{Message: "at {{.Due}}"}},
-		{ServiceBusTopicMessage: &job.ServiceBusMessage{CustomMessageProperties: job.Members{{Name: "a", Value: "{{.Attempt}}"}}}},
+		{Content: kind.Content{Request: &job.Request{URI: "http://h/{{.Job.Name}}"}}},
+		{Content: kind.Content{QueueMessage: &job.QueueMessage{Message: "{{.Failure.Message}}"}}},
+		{Content: kind.Content{QueueMessage: &job.QueueMessage{Message: "{{ .Job.Name }}"}}},
+		{Content: kind.Content{QueueMessage: &job.QueueMessage{Message: "{{.Job.Nam}}"}}},
+		{Content: kind.Content{Request: &job.Request{Body: `{{date "2006" .Due}}`}}},
+		{Content: kind.Content{Request: &job.Request{Body: "{{if eq .Failure.Status 404}}missing{{end}}"}}},
+		{Content: kind.Content{Request: &job.Request{Body: "{{(.Due)}}"}}},
+		{Content: kind.Content{Request: &job.Request{Body: "{{- $x := .Attempt -}}"}}},
+		{Content: kind.Content{ServiceBusQueueMessage: &job.ServiceBusMessage{Message: "at {{.Due}}"}}},
+		{Content: kind.Content{ServiceBusTopicMessage: &job.ServiceBusMessage{CustomMessageProperties: job.Members{{Name: "a", Value: "{{.Attempt}}"}}}}},
 	} {
 		require.True(t, template.Forgotten(a))
 		require.False(t, template.Used(a), "it is not changed")
 	}
 	require.False(t, template.Forgotten(request("{{.Job.Name}}", "")))
-	require.False(t, template.Forgotten(&job.Action{Request: &job.Request{Body: `{{name}} {{.Values.name}} {{order.Due}} {{f(x).Due}} {{"{{"}} {{#each items}}.Due`}}), "placeholders of the receiver")
+	require.False(t, template.Forgotten(&job.Action{Content: kind.Content{Request: &job.Request{Body: `{{name}} {{.Values.name}} {{order.Due}} {{f(x).Due}} {{"{{"}} {{#each items}}.Due`}}}), "placeholders of the receiver")
 }
 
 // The example, and the action that the page shows, are filled in as the page says.
@@ -395,7 +396,7 @@ func TestTheExamplePostsWhatFailed(t *testing.T) {
 
 func BenchmarkRender(b *testing.B) {
 	for name, a := range map[string]*job.Action{
-		"without placeholders": {Request: &job.Request{URI: "http://h/", Body: "{}"}},
+		"without placeholders": {Content: kind.Content{Request: &job.Request{URI: "http://h/", Body: "{}"}}},
 		"with placeholders":    request(`{"text": "{{.Job.Name}}, due {{.Due}}, failed after {{.Failure.Attempts}} attempts: {{.Failure.Error}}"}`, "application/json"),
 		"with 8 KiB of them":   request(strings.Repeat("{{.Job.Name}}", 630), ""),
 	} {

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"almanac/job"
+	"almanac/job/kind"
 	"almanac/job/listing"
 	"almanac/scheduler/core"
 	"almanac/scheduler/trail"
@@ -116,7 +117,7 @@ func completed(accepted int64, refused string) *history.HistoryEvent {
 }
 
 func definition(method string) job.Definition {
-	return job.Definition{State: job.StateEnabled, Action: job.Action{Type: job.ActionHTTP, Request: &job.Request{Method: method}}}
+	return job.Definition{State: job.StateEnabled, Action: job.Action{Type: job.ActionHTTP, Content: kind.Content{Request: &job.Request{Method: method}}}}
 }
 
 func read(t *testing.T, s *server, p listing.Page) (lines []string, next string) {

@@ -13,7 +13,7 @@ import (
 // A Channel is a target and what is to be sent to it.
 type Channel struct {
 	Name    string                `json:"name"` // of a notification with this target
-	Target  job.Action            `json:"target"`
+	Target  job.Target            `json:"target"`
 	Waiting notification.Message  `json:"waiting"`
 	Sending *notification.Message `json:"sending,omitempty"` // is being delivered
 	Attempt int                   `json:"attempt,omitempty"` // attempts made to deliver it
@@ -62,7 +62,7 @@ func (c *Channel) busy() bool { return c.Sending != nil || c.Waiting.Total() > 0
 // add adds an alert by a notification with the channel's target.
 func (c *Channel) add(to *job.Notification, a *notification.Alert) {
 	c.Target = to.Target
-	if to.Target.PagerDuty != nil {
+	if notification.HasIncidents(&to.Target) {
 		c.Open.Add(&c.Waiting, a)
 	} else {
 		c.Waiting.Add(a)

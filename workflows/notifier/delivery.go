@@ -154,7 +154,7 @@ func send(ctx workflow.Context, items []notify.Item) []notify.Report {
 	}
 	summary := fmt.Sprintf("%d messages", len(items))
 	if len(items) == 1 {
-		summary = fmt.Sprintf("%d alerts: %s", items[0].Message.Total(), notification.TargetText(&items[0].Target))
+		summary = fmt.Sprintf("%d alerts: %s", items[0].Message.Total(), items[0].Target.Text())
 	}
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: (notify.SendTimeout + 5*time.Second) * time.Duration(posts),
@@ -188,7 +188,7 @@ func logFailed(ctx workflow.Context, in *notify.Item, r *notify.Report) {
 		text = "test of a notification failed"
 	}
 	workflow.GetLogger(ctx).Warn(text, "collection", in.Message.Collection.Name, "notification", in.Name,
-		"target", notification.TargetText(&in.Target), "message", in.Message.ID, "alerts", in.Message.Total(), "error", r.Message)
+		"target", in.Target.Text(), "message", in.Message.ID, "alerts", in.Message.Total(), "error", r.Message)
 	workflow.GetMetricsHandler(ctx).WithTags(map[string]string{"kind": string(in.Target.Type.Kind()), "outcome": "failed"}).Counter(notify.Counter).Inc(1)
 }
 
@@ -198,7 +198,7 @@ const maxTargetText = 300
 // delivery returns what became of a message after its last attempt.
 func delivery(in *notify.Item, r *notify.Report, now time.Time) notification.Delivery {
 	d := notification.Delivery{
-		ID: in.Message.ID, Name: in.Name, Target: redact.Cut(notification.TargetText(&in.Target), maxTargetText), Alerts: in.Message.Total(), Outcome: notification.Failed,
+		ID: in.Message.ID, Name: in.Name, Target: redact.Cut(in.Target.Text(), maxTargetText), Alerts: in.Message.Total(), Outcome: notification.Failed,
 		Time: r.Time, Message: r.Message, Attempts: in.Attempt,
 	}
 	if r.Delivered {
@@ -221,7 +221,7 @@ func (n *notifier) deliveries() ([]notification.Delivery, error) {
 	for _, c := range n.Channels {
 		if m := c.Sending; m != nil && len(list) < notification.MaxDelivering {
 			list = append(list, notification.Delivery{
-				ID: m.ID, Name: c.Name, Target: redact.Cut(notification.TargetText(&c.Target), maxTargetText), Time: m.Alerts[len(m.Alerts)-1].Time, Alerts: m.Total(), Outcome: notification.Delivering,
+				ID: m.ID, Name: c.Name, Target: redact.Cut(c.Target.Text(), maxTargetText), Time: m.Alerts[len(m.Alerts)-1].Time, Alerts: m.Total(), Outcome: notification.Delivering,
 			})
 		}
 	}

@@ -116,7 +116,7 @@ func (n *notifier) add(to *job.Notification, key string, a *notification.Alert) 
 	}
 	listed, open := len(c.Waiting.Alerts), len(c.Open)
 	switch {
-	case n.fits(size), to.Target.PagerDuty != nil && a.Event == job.EventRecovered: // of which little is kept
+	case n.fits(size), notification.HasIncidents(&to.Target) && a.Event == job.EventRecovered: // of which little is kept
 		c.add(to, a)
 	case c.Waiting.Total() > 0:
 		c.Waiting.Count(a.Event, 1)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
+	"almanac/job/kind"
 	"almanac/job/notification"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestToFindNoRoomCostsLittleHoweverManyMessagesCannotBeShorter(t *testing.T) {
 	n := &notifier{channels: map[string]*Channel{}}
 	for i := 0; n.bytes < maxStateBytes; i++ {
-		c := &Channel{Name: "duty", Target: job.Action{Type: job.ActionPagerDuty, PagerDuty: &job.PagerDuty{RoutingKey: fmt.Sprintf("%032d", i)}}}
+		c := &Channel{Name: "duty", Target: job.Target{Type: kind.Duty, Own: kind.Own{PagerDuty: &kind.PagerDuty{RoutingKey: fmt.Sprintf("%032d", i)}}}}
 		for _, e := range []job.Event{job.EventFailed, job.EventRecovered} {
 			a := notification.Alert{Event: e, Job: job.CollectionKey{Name: "c"}.Job(fmt.Sprint(i)), Time: time.Now()}
 			a.Identify("run", fmt.Sprint(e))

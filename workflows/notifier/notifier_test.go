@@ -21,6 +21,7 @@ import (
 	"almanac/activities/notify"
 	"almanac/internal/workflowtest"
 	"almanac/job"
+	"almanac/job/kind"
 	"almanac/job/notification"
 	"almanac/workflows"
 	"almanac/workflows/notifier"
@@ -114,8 +115,8 @@ func (w *world) run(until time.Duration) error {
 
 // hook returns a notification with a target of its own.
 func hook(name string) job.Notification {
-	return job.Notification{Name: name, On: []job.Event{job.EventFailed}, Target: job.Action{
-		Type: job.ActionHTTPS, Request: &job.Request{URI: "https://example.com/" + name, Method: "POST"},
+	return job.Notification{Name: name, On: []job.Event{job.EventFailed}, Target: job.Target{
+		Type: job.ActionHTTPS, Content: kind.Content{Request: &job.Request{URI: "https://example.com/" + name, Method: "POST"}},
 		RetryPolicy: &job.RetryPolicy{RetryCount: 2, RetryInterval: "PT30S"},
 	}}
 }
@@ -392,7 +393,7 @@ func TestItEndsWhenNothingWasRaisedForSixtyDays(t *testing.T) {
 // duty returns a notification to PagerDuty.
 func duty() job.Notification {
 	n := hook("duty")
-	n.Target = job.Action{Type: job.ActionPagerDuty, PagerDuty: &job.PagerDuty{RoutingKey: "0123456789abcdef0123456789abcdef"}, RetryPolicy: n.Target.RetryPolicy}
+	n.Target = job.Target{Type: kind.Duty, Own: kind.Own{PagerDuty: &kind.PagerDuty{RoutingKey: "0123456789abcdef0123456789abcdef"}}, RetryPolicy: n.Target.RetryPolicy}
 	return n
 }
 

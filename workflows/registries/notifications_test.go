@@ -7,14 +7,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
+	"almanac/job/kind"
 	"almanac/workflows"
 )
 
 // notified returns a collection with a notification of an event, whose target has a password.
 func notified(event job.Event, password string) job.CollectionProperties {
-	target := job.Action{Type: job.ActionHTTPS, Request: &job.Request{
-		URI: "https://example.com/", Method: "POST", Authentication: &job.Authentication{Type: job.AuthBasic, Username: "u", Password: password},
-	}}
+	target := job.Target{Type: job.ActionHTTPS, Content: kind.Content{Request: &job.Request{
+		URI: "https://example.com/", Method: "POST", Authentication: &job.Authentication{Type: kind.AuthBasic, Username: "u", Password: password},
+	}}}
 	return job.CollectionProperties{
 		SKU: job.SKU{Name: "Standard"}, State: job.CollectionEnabled,
 		Notifications: []job.Notification{{Name: "ops", On: []job.Event{event}, Target: target}},

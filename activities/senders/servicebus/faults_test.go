@@ -21,6 +21,7 @@ import (
 	"almanac/internal/emulators"
 	"almanac/internal/sendertest"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 func TestRefusalsOfServiceBus(t *testing.T) {
@@ -271,7 +272,7 @@ func TestMessagesThatServiceBusCannotTake(t *testing.T) {
 		return nil, errors.New("no network")
 	}})
 	const keyless = "the queue 'orders' of namespace 'contoso' asks for a shared access key: give the action an authentication of type sharedAccessKey, with sasKeyName and sasKey"
-	brokered := func(p job.BrokeredProperties) func(*job.ServiceBusMessage) {
+	brokered := func(p kind.BrokeredProperties) func(*job.ServiceBusMessage) {
 		return func(m *job.ServiceBusMessage) { m.BrokeredMessageProperties = &p }
 	}
 	for _, tt := range []struct {
@@ -281,22 +282,22 @@ func TestMessagesThatServiceBusCannotTake(t *testing.T) {
 	}{
 		{"no authentication", func(m *job.ServiceBusMessage) { m.Authentication = nil }, keyless},
 		{"an authentication that is not specified", func(m *job.ServiceBusMessage) {
-			m.Authentication = &job.ServiceBusAuth{Type: "notSpecified"}
+			m.Authentication = &kind.ServiceBusAuth{Type: "notSpecified"}
 		}, keyless},
 		{"a key without a name", func(m *job.ServiceBusMessage) { m.Authentication.SASKeyName = "" }, keyless},
-		{"two partitions", brokered(job.BrokeredProperties{SessionID: "a", PartitionKey: "b"}),
+		{"two partitions", brokered(kind.BrokeredProperties{SessionID: "a", PartitionKey: "b"}),
 			"brokeredMessageProperties has a partitionKey other than its sessionId: a session is in one partition, so leave the partitionKey out or make them equal"},
-		{"an id that is too long", brokered(job.BrokeredProperties{MessageID: strings.Repeat("ü", 129)}),
+		{"an id that is too long", brokered(kind.BrokeredProperties{MessageID: strings.Repeat("ü", 129)}),
 			"brokeredMessageProperties.messageId has 129 characters, and Service Bus takes 128"},
-		{"a session that is too long", brokered(job.BrokeredProperties{SessionID: strings.Repeat("x", 129)}),
+		{"a session that is too long", brokered(kind.BrokeredProperties{SessionID: strings.Repeat("x", 129)}),
 			"brokeredMessageProperties.sessionId has 129 characters, and Service Bus takes 128"},
-		{"a content type that is not ASCII", brokered(job.BrokeredProperties{ContentType: "text/grün"}),
+		{"a content type that is not ASCII", brokered(kind.BrokeredProperties{ContentType: "text/grün"}),
 			"brokeredMessageProperties.contentType has to be of ASCII characters"},
-		{"a time to live that is over", brokered(job.BrokeredProperties{TimeToLive: "2020-01-01T00:00:00Z"}),
+		{"a time to live that is over", brokered(kind.BrokeredProperties{TimeToLive: "2020-01-01T00:00:00Z"}),
 			"brokeredMessageProperties.timeToLive is 2020-01-01T00:00:00Z: the message would expire before it is sent"},
-		{"a time to live of nothing", brokered(job.BrokeredProperties{TimeToLive: "PT0S"}),
+		{"a time to live of nothing", brokered(kind.BrokeredProperties{TimeToLive: "PT0S"}),
 			"brokeredMessageProperties.timeToLive is PT0S: the message would expire before it is sent"},
-		{"a time to live that is none", brokered(job.BrokeredProperties{TimeToLive: "soon"}),
+		{"a time to live that is none", brokered(kind.BrokeredProperties{TimeToLive: "soon"}),
 			`brokeredMessageProperties.timeToLive: "soon" is not a duration such as PT30S or 00:00:30`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"almanac/internal/iso8601"
 	"almanac/internal/telemetry"
 	"almanac/job"
+	"almanac/job/kind"
 	"almanac/recurrence"
 )
 
@@ -30,7 +31,7 @@ const maxHeaderTTL = math.MaxUint32 * time.Millisecond
 func busMessage(m *job.ServiceBusMessage, e job.Execution, now time.Time) (*amqp.Message, error) {
 	p := m.BrokeredMessageProperties
 	if p == nil {
-		p = &job.BrokeredProperties{}
+		p = &kind.BrokeredProperties{}
 	}
 	if err := checkProperties(p); err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ func busMessage(m *job.ServiceBusMessage, e job.Execution, now time.Time) (*amqp
 	for _, custom := range m.CustomMessageProperties {
 		message.ApplicationProperties[custom.Name] = custom.Value
 	}
-	if p.TimeToLive != "" && !job.IsForEver(p.TimeToLive) {
+	if p.TimeToLive != "" && !kind.IsForEver(p.TimeToLive) {
 		expires, err := expiry(p.TimeToLive, now)
 		if err != nil {
 			return nil, err
@@ -83,7 +84,7 @@ func optional(s string) *string {
 	return &s
 }
 
-func annotations(p *job.BrokeredProperties) amqp.Annotations {
+func annotations(p *kind.BrokeredProperties) amqp.Annotations {
 	a := amqp.Annotations{}
 	if p.PartitionKey != "" {
 		a["x-opt-partition-key"] = p.PartitionKey
@@ -98,7 +99,7 @@ func annotations(p *job.BrokeredProperties) amqp.Annotations {
 }
 
 // checkProperties rejects properties that the service would refuse, with a more helpful error.
-func checkProperties(p *job.BrokeredProperties) error {
+func checkProperties(p *kind.BrokeredProperties) error {
 	for _, id := range []struct{ name, value string }{
 		{"messageId", p.MessageID}, {"sessionId", p.SessionID}, {"replyToSessionId", p.ReplyToSessionID},
 		{"partitionKey", p.PartitionKey}, {"viaPartitionKey", p.ViaPartitionKey},

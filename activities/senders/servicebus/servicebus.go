@@ -20,6 +20,7 @@ import (
 	"almanac/internal/pool"
 	"almanac/internal/redact"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 // Options configure [New]. The zero value is for Azure's public cloud.
@@ -115,13 +116,14 @@ func (s *Sender) Send(ctx context.Context, e job.Execution, a *job.Action) (stri
 	return fmt.Sprintf("%s Action - Message '%s' accepted by %s", kind, message.Properties.MessageID, t), nil
 }
 
-// Address returns the host and port that an action's message is sent to; "" if it has none.
-func (s *Sender) Address(a *job.Action) string {
-	m := cmp.Or(a.ServiceBusQueueMessage, a.ServiceBusTopicMessage)
-	if m == nil {
+// Address returns the host and port to which a message is sent.
+func (s *Sender) Address(p kind.Parameters) string {
+	m, ok := p.(*kind.ServiceBusMessage)
+	if !ok {
 		return ""
 	}
-	return cmp.Or(s.options.CustomEndpoint, net.JoinHostPort(strings.ReplaceAll(s.options.Host, namespacePlaceholder, m.Namespace), amqpsPort))
+	host := strings.ReplaceAll(s.options.Host, namespacePlaceholder, m.Namespace)
+	return cmp.Or(s.options.CustomEndpoint, net.JoinHostPort(host, amqpsPort))
 }
 
 // prepare returns what is to be sent, and where.

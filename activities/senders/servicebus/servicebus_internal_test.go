@@ -8,6 +8,7 @@ import (
 
 	"almanac/internal/emulators"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 // A lost link or connection is detected before a message is sent over it, so no attempt fails.
@@ -19,10 +20,10 @@ func TestAClosedConnectionOrLinkIsNotAlive(t *testing.T) {
 	)
 	bus := emulators.StartServiceBus(t, emulators.ServiceBusOptions{Queues: []emulators.ServiceBusQueue{{Name: "orders"}}})
 	s := New(Options{CustomEndpoint: bus.Address, RootCAs: bus.RootCAs})
-	target, err := s.target(&job.Action{Type: job.ActionServiceBusQueue, ServiceBusQueueMessage: &job.ServiceBusMessage{
+	target, err := s.target(&job.Action{Type: job.ActionServiceBusQueue, Content: kind.Content{ServiceBusQueueMessage: &job.ServiceBusMessage{
 		QueueName: "orders", Namespace: emulators.ServiceBusNamespace,
-		Authentication: &job.ServiceBusAuth{SASKeyName: emulators.ServiceBusKeyName, SASKey: emulators.ServiceBusKey},
-	}})
+		Authentication: &kind.ServiceBusAuth{SASKeyName: emulators.ServiceBusKeyName, SASKey: emulators.ServiceBusKey},
+	}}})
 	require.NoError(t, err)
 	connection, err := s.connect(t.Context(), target)
 	require.NoError(t, err)

@@ -15,6 +15,7 @@ import (
 	"almanac/internal/iso8601"
 	"almanac/internal/sendertest"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 const (
@@ -24,17 +25,17 @@ const (
 
 // busAction returns an action that sends "hello" to a queue of the peer's namespace.
 func busAction(queue string) *job.Action {
-	return &job.Action{Type: job.ActionServiceBusQueue, ServiceBusQueueMessage: &job.ServiceBusMessage{
+	return &job.Action{Type: job.ActionServiceBusQueue, Content: kind.Content{ServiceBusQueueMessage: &job.ServiceBusMessage{
 		QueueName: queue, Namespace: emulators.ServiceBusNamespace, Message: "hello",
-		Authentication: &job.ServiceBusAuth{Type: "sharedAccessKey", SASKeyName: emulators.ServiceBusKeyName, SASKey: emulators.ServiceBusKey},
-	}}
+		Authentication: &kind.ServiceBusAuth{Type: "sharedAccessKey", SASKeyName: emulators.ServiceBusKeyName, SASKey: emulators.ServiceBusKey},
+	}}}
 }
 
 // topicAction returns an action that sends "hello" to a topic of the peer's namespace.
 func topicAction(topic string) *job.Action {
 	m := busAction("").ServiceBusQueueMessage
 	m.TopicPath = topic
-	return &job.Action{Type: job.ActionServiceBusTopic, ServiceBusTopicMessage: m}
+	return &job.Action{Type: job.ActionServiceBusTopic, Content: kind.Content{ServiceBusTopicMessage: m}}
 }
 
 func startBus(t testing.TB) *emulators.ServiceBus {
@@ -116,7 +117,7 @@ func TestPropertiesArriveInServiceBus(t *testing.T) {
 	bus := startBus(t)
 	sender := busSender(t, bus, servicebus.Options{})
 	due := time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC)
-	properties := &job.BrokeredProperties{
+	properties := &kind.BrokeredProperties{
 		ContentType: "text/plain; charset=utf-8", CorrelationID: "correlation", ForcePersistence: new(true), Label: "a label", MessageID: "message-1",
 		PartitionKey: "session-1", ReplyTo: "answers", ReplyToSessionID: "session-2", ScheduledEnqueueTimeUTC: &job.Time{Time: due},
 		SessionID: "session-1", TimeToLive: "PT1H", To: "somewhere", ViaPartitionKey: "transfer",
@@ -199,7 +200,7 @@ func TestTimeToLive(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a := busAction("orders")
-			a.ServiceBusQueueMessage.BrokeredMessageProperties = &job.BrokeredProperties{TimeToLive: tt.timeToLive}
+			a.ServiceBusQueueMessage.BrokeredMessageProperties = &kind.BrokeredProperties{TimeToLive: tt.timeToLive}
 			_, err := sender.Send(t.Context(), sendertest.Execution, a)
 			require.NoError(t, err)
 			got := bus.Receive(t, 1, "orders")[0]

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"almanac/job"
+	"almanac/job/kind"
 )
 
 // Everyone who reaches the API may write jobs, which must not reach services of this machine.
@@ -31,7 +31,7 @@ func TestJobsMayNotCallThisMachineByDefaultWhereOthersReachTheAPI(t *testing.T) 
 				args = append(args, "--listen", "0.0.0.0:8080", "--unauthenticated")
 			}
 			p := loaded(t, "dev", tt.variables, args...)
-			err := p.Senders.Check(&job.Action{Type: job.ActionHTTP, Request: &job.Request{URI: "http://127.0.0.1:9000/"}})
+			err := p.Senders.Check(kind.HTTP, &kind.Request{URI: "http://127.0.0.1:9000/"})
 			if tt.allowed {
 				require.NoError(t, err)
 			} else {
@@ -43,11 +43,11 @@ func TestJobsMayNotCallThisMachineByDefaultWhereOthersReachTheAPI(t *testing.T) 
 
 func TestAnOperatorMayNameTheDomainsToWhichMailGoes(t *testing.T) {
 	t.Parallel()
-	mail := &job.Action{Type: job.ActionEmail, Email: &job.Email{To: []string{"a@elsewhere.test"}}}
+	mail := &kind.Email{To: []string{"a@elsewhere.test"}}
 	for _, command := range []string{"api", "worker", "dev"} {
 		p := loaded(t, command, nil, "--mail-domains", "example.com,*.example.org")
-		require.ErrorContains(t, p.Senders.Check(mail), "--mail-domains", command)
+		require.ErrorContains(t, p.Senders.Check(kind.Mail, mail), "--mail-domains", command)
 		p = loaded(t, command, nil)
-		require.NoError(t, p.Senders.Check(mail))
+		require.NoError(t, p.Senders.Check(kind.Mail, mail))
 	}
 }

@@ -1,8 +1,8 @@
-// Package request checks the URI and the headers of a web request.
-package request
+package kind
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
@@ -11,26 +11,34 @@ import (
 	"unicode"
 
 	"almanac/internal/fields"
-	"almanac/job"
 )
 
-// CheckURI returns what is wrong with a URI, without its path; nil if nothing is.
-func CheckURI(uri string, kind job.ActionType) *job.FieldError {
-	bad := func(allowed string) *job.FieldError {
-		e := &job.FieldError{Code: fields.Invalid, Allowed: allowed}
-		if u, err := job.ParseURI(uri); err == nil && isHTTP(u) { // redaction is reliable only for a proper URL
-			e.Value = job.RedactURI(uri)
+// uri returns what is wrong with a URI without placeholders, without its path; nil if nothing is.
+func (c *Checker) uri(uri string) *fields.Error {
+	if most := c.Limits.URIBytes; len(uri) > most {
+		return &fields.Error{Code: fields.TooLong, Allowed: fmt.Sprintf("at most %d bytes", most)}
+	}
+	return checkURI(uri, c.Type)
+}
+
+// checkURI returns what is wrong with a URI, without its path; nil if nothing is.
+func checkURI(uri string, kind Type) *fields.Error {
+	bad := func(allowed string) *fields.Error {
+		e := &fields.Error{Code: fields.Invalid, Allowed: allowed}
+		if u, err := ParseURI(uri); err == nil && isHTTP(u) { // redaction is reliable only for a proper URL
+			e.Value = RedactURI(uri)
 		}
 		return e
 	}
-	u, err := job.ParseURI(uri)
+	u, err := ParseURI(uri)
 	if _, ok := errors.AsType[url.EscapeError](err); ok {
 		return bad("%25 for a percent sign in the path, and escapes such as %2F")
 	}
 	switch {
 	case err == nil:
 	case strings.Contains(err.Error(), "invalid userinfo"): // of package url, which has no types for these
-		return bad("a user and a password in front of the host whose characters outside ASCII, and those such as / and |, are percent-encoded")
+		return bad("a user and a password in front of the host whose characters outside ASCII, and those such as / " +
+			"and |, are percent-encoded")
 	case strings.Contains(err.Error(), "invalid port"):
 		return bad(wantPort)
 	}
@@ -44,7 +52,7 @@ func CheckURI(uri string, kind job.ActionType) *job.FieldError {
 		return bad(wantPort)
 	case badUser(u.User):
 		return bad("a user without a colon, and a password, both without control characters, in front of the host")
-	case u.Scheme != "https" && kind == job.ActionHTTPS:
+	case u.Scheme != "https" && kind == HTTPS:
 		return bad("an https URL, as the action is of type Https")
 	}
 	return nil
@@ -61,18 +69,24 @@ func isPort(text string) bool {
 // badUser reports whether the user info of a URI, which may be nil, cannot be sent by basic authentication.
 func badUser(u *url.Userinfo) bool {
 	password, _ := u.Password()
-	return CheckUser(u.Username()) != nil || strings.ContainsFunc(password, unicode.IsControl)
+	return checkUser(u.Username()) != nil || strings.ContainsFunc(password, unicode.IsControl)
 }
 
-// CheckUser returns what is wrong with the user name of basic authentication (RFC 7617), without its path; nil if nothing is.
-func CheckUser(name string) *job.FieldError {
-	if strings.Contains(name, ":") {
-		return &job.FieldError{Code: fields.Invalid, Allowed: "a user name without a colon: a receiver would read the rest as the beginning of the password"}
-	}
-	if strings.ContainsFunc(name, unicode.IsControl) {
-		return &job.FieldError{Code: fields.Invalid, Allowed: "a user name without control characters"}
+// checkUser returns what is wrong with the user name of basic authentication (RFC 7617), without its path; nil if
+// nothing is.
+func checkUser(name string) *fields.Error {
+	switch {
+	case strings.Contains(name, ":"):
+		return wants("a user name without a colon: a receiver would read the rest as the beginning of the password")
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return wants("a user name without control characters")
 	}
 	return nil
+}
+
+// wants returns the error of a value of which something else is allowed.
+func wants(allowed string) *fields.Error {
+	return &fields.Error{Code: fields.Invalid, Allowed: allowed}
 }
 
 func isHTTP(u *url.URL) bool {
@@ -84,21 +98,22 @@ var connectionHeaders = []string{
 	"Connection", "Content-Length", "Keep-Alive", "Proxy-Connection", "TE", "Trailer", "Transfer-Encoding", "Upgrade",
 }
 
-// CheckHeader returns what is wrong with a header, without its path; nil if nothing is.
-func CheckHeader(h job.Member) *job.FieldError {
+// checkHeader returns what is wrong with a header, without its path; nil if nothing is.
+func checkHeader(h fields.Member) *fields.Error {
 	belongsToConnection := slices.ContainsFunc(connectionHeaders, func(name string) bool { return fields.SameName(name, h.Name) })
 	badInValue := func(r rune) bool { return r != '\t' && (r < ' ' || r == 0x7f) }
 	switch {
 	case !isToken(h.Name):
-		return &job.FieldError{Code: fields.Invalid, Allowed: "the name of an HTTP header: letters, digits and hyphens"}
+		return wants("the name of an HTTP header: letters, digits and hyphens")
 	case belongsToConnection:
-		return &job.FieldError{Code: fields.Forbidden, Hint: "this header is set for each connection as it needs it"}
+		return &fields.Error{Code: fields.Forbidden, Hint: "this header is set for each connection as it needs it"}
 	case strings.ContainsFunc(h.Value, badInValue):
-		return &job.FieldError{Code: fields.Invalid, Allowed: "a value without line breaks and control characters"}
+		return wants("a value without line breaks and control characters")
 	case strings.ContainsFunc(h.Value, func(r rune) bool { return r > 0x7f }) && !strings.EqualFold(h.Name, "Host"):
-		return &job.FieldError{Code: fields.Invalid, Allowed: "a value in ASCII, since HTTP has no encoding for other characters; percent-encode them, or send them in the body"}
+		return wants("a value in ASCII, since HTTP has no encoding for other characters; percent-encode them, or send " +
+			"them in the body")
 	case strings.EqualFold(h.Name, "Host") && !isVirtualHost(h.Value):
-		return &job.FieldError{Code: fields.Invalid, Allowed: "a host name such as www.example.com, with or without a port, but neither an address nor localhost"}
+		return wants("a host name such as www.example.com, with or without a port, but neither an address nor localhost")
 	}
 	return nil
 }

@@ -32,14 +32,14 @@ const DefaultTimeout = time.Minute
 
 // Input is the input of [Runner.Run].
 type Input struct {
-	Execution   job.Execution     `json:"execution"`
-	Action      job.Action        `json:"action"`                // without its error action
-	MaxAttempts int               `json:"max"`                   // maximum number of attempts that may be sent, at least 1
-	SentBefore  int               `json:"before,omitempty"`      // attempts of earlier activities that may have been sent
-	Compensated bool              `json:"compensated,omitempty"` // an error action follows a failure
-	Explain     bool              `json:"explain,omitempty"`     // the error action has placeholders for what failed
-	Failure     *template.Failure `json:"failure,omitempty"`     // what failed, in such an error action
-	LastSuccess time.Time         `json:"lastSuccess,omitzero"`  // when the last execution of the job that succeeded ended, in an action with placeholders; zero: never
+	Execution   job.Execution `json:"execution"`
+	Action      job.Action    `json:"action"`                // without its error action
+	MaxAttempts int           `json:"max"`                   // maximum number of attempts that may be sent, at least 1
+	SentBefore  int           `json:"before,omitempty"`      // attempts of earlier activities that may have been sent
+	Compensated bool          `json:"compensated,omitempty"` // an error action follows a failure
+	Explain     bool          `json:"explain,omitempty"`     // the error action has placeholders for what failed
+
+	template.Facts // of an action with placeholders
 }
 
 // FailureAfter returns what the error action can say after the action failed; nil unless Explain.

@@ -23,7 +23,9 @@ func (r *Runner) send(ctx context.Context, in Input, recorded []job.Attempt, l *
 	if !ok {
 		return "", &PermanentError{fmt.Errorf("this worker does not perform actions of type %q; the job is kept as it is", cmp.Or(kind, in.Action.Type))}
 	}
-	action, err := template.Render(&in.Action, template.Values{Execution: in.Execution, Attempt: in.SentBefore + len(recorded) + 1, LastSuccess: in.LastSuccess, Failure: in.Failure})
+	action, err := template.Render(&in.Action, template.Values{
+		Facts: in.Facts, Execution: in.Execution, Attempt: in.SentBefore + len(recorded) + 1,
+	})
 	if err != nil {
 		return "", &PermanentError{err}
 	}

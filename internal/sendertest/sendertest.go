@@ -32,7 +32,7 @@ var Anywhere, _ = egress.Parse(egress.ModeAny, nil, nil)
 func FilledIn(t *testing.T, a *job.Action) *job.Action {
 	t.Helper()
 	require.Empty(t, template.Check(a, true))
-	filled, err := template.Render(a, template.Values{Execution: Execution, Attempt: 1, Failure: &template.Failure{Error: `"it" <failed> & ended`}})
+	filled, err := template.Render(a, template.Values{Execution: Execution, Attempt: 1, Facts: template.Facts{Failure: &template.Failure{Error: `"it" <failed> & ended`}}})
 	require.NoError(t, err)
 	return filled
 }

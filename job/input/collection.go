@@ -10,7 +10,7 @@ import (
 	"almanac/job/quota"
 )
 
-var collectionMembers = []string{"sku", "state", "quota", "notifications"}
+var collectionMembers = fields.Names[job.CollectionProperties]()
 
 // ParseCollection parses the body of a PUT of a job collection, with sku, state and quota under
 // "properties" or at the top. A nil l means the default limits. The Key is empty, because it is not part of

@@ -271,7 +271,7 @@ func (p *parser) addAt(path string, e *job.FieldError) bool {
 	return true
 }
 
-var definitionMembers = []string{"startTime", "action", "recurrence", "state", "notifications", "disableAfter"}
+var definitionMembers = fields.Names[job.Definition]()
 
 // definition parses a job's properties.
 func (p *parser) definition(n *fields.Node, o ParseOptions) job.Definition {

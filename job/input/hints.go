@@ -18,17 +18,8 @@ import (
 	"almanac/recurrence/cron"
 )
 
-// homes are the members of a job by the object that they belong into.
-var homes = map[string]string{
-	"frequency": "recurrence", "interval": "recurrence", "count": "recurrence", "endTime": "recurrence", "schedule": "recurrence",
-	"timeZone": "recurrence", "catchUpWindow": "recurrence", "overlapPolicy": "recurrence",
-	"minutes": "recurrence.schedule", "hours": "recurrence.schedule", "weekDays": "recurrence.schedule", "monthDays": "recurrence.schedule",
-	"monthlyOccurrences": "recurrence.schedule", "months": "recurrence.schedule",
-	"request": "action", "queueMessage": "action", "serviceBusQueueMessage": "action", "serviceBusTopicMessage": "action",
-	"retryPolicy": "action", "errorAction": "action", "retryType": "action.retryPolicy", "retryCount": "action.retryPolicy", "retryInterval": "action.retryPolicy",
-	"uri": "action.request", "method": "action.request", "headers": "action.request", "body": "action.request", "authentication": "action.request",
-	"startTime": "properties", "state": "properties", "notifications": "properties", "disableAfter": "properties",
-}
+// homes are the objects that have a member, by its normalized name, outer ones first.
+var homes = fields.Homes[job.Definition]("notifications", "errorAction")
 
 // advise adds to the errors of a job what its writer most likely meant. n are the properties.
 func (p *parser) advise(n *fields.Node, d *job.Definition) {
@@ -46,7 +37,7 @@ func (p *parser) advise(n *fields.Node, d *job.Definition) {
 		case e.Code == fields.Invalid && name == "timeZone" && given != nil && given.Kind == fields.String:
 			e.Hint = didYouMean(fields.Nearest(given.Text, recurrence.ZoneNames()))
 		case e.Code == fields.Unknown:
-			p.adviseHome(e, name)
+			p.adviseHome(e, name, d.Action.Type)
 		case (name == "body" || name == "message") && (e.Value == fields.Object || e.Value == fields.List):
 			e.Hint = `write the JSON as a text, with its quotes escaped, such as "{\"id\":1}"`
 		case strings.HasPrefix(p.Rules[name].Allowed, "a duration") && e.Code == fields.Invalid && given != nil:
@@ -147,16 +138,26 @@ func adviseDuration(e *job.FieldError, given *fields.Node, allowed string) {
 	}
 }
 
-// adviseHome says where a member belongs that is unknown where it is.
-func (p *parser) adviseHome(e *job.FieldError, name string) {
-	for known, home := range homes {
-		if !fields.SameName(known, name) || home == "properties" && p.path == "" {
+// adviseHome says where a member belongs that is unknown where it is, in an action of a type.
+func (p *parser) adviseHome(e *job.FieldError, name string, t job.ActionType) {
+	for _, home := range homes[fields.Normalize(name)] {
+		if home == "" && p.path == "" || isOfAnother(home, t) {
 			continue
 		}
-		if at := strings.TrimSuffix(e.Path, "."+name); at != home && at != p.pathOf(home) {
+		at := strings.TrimSuffix(e.Path, "."+name)
+		if home = cmp.Or(home, "properties"); at != home && at != p.pathOf(home) {
 			e.Allowed, e.Hint = "", "it belongs in "+home
 		}
+		return
 	}
+}
+
+// isOfAnother reports whether an object is, or is in, the parameters of an action of another type; an unknown type has a
+// request.
+func isOfAnother(path string, t job.ActionType) bool {
+	inAction, ok := strings.CutPrefix(path, "action.")
+	member, _, _ := strings.Cut(inAction, ".")
+	return ok && slices.Contains(kind.Members(), member) && member != cmp.Or(t.Member(), kind.HTTP.Member())
 }
 
 // cronFields is how many fields a cron expression has at least.

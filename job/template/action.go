@@ -122,17 +122,17 @@ func Forgotten(a *job.Action) bool {
 		*p.Parameters.Templated() = true
 	}
 	return slices.ContainsFunc(texts(&turnedOn), func(t kind.Text) bool {
-		return slices.ContainsFunc(placeholder.FindAllStringSubmatch(*t.Value, -1), func(found []string) bool {
-			return slices.ContainsFunc(names, func(n name) bool {
-				return n.name == found[1] || strings.HasPrefix(n.name, found[1]+".")
+		return slices.ContainsFunc(named.FindAllStringSubmatch(*t.Value, -1), func(found []string) bool {
+			return slices.ContainsFunc(placeholders, func(p placeholder) bool {
+				return p.name == found[1] || strings.HasPrefix(p.name, found[1]+".")
 			})
 		})
 	})
 }
 
-// placeholder matches a placeholder up to the first part of a name in it, such as one that is given to a function. Names such as
-// order.Due are those of the receiver.
-var placeholder = regexp.MustCompile(`\{\{(?:[^{}]*?[^\w{}.)\]])?(\.[A-Z]\w*)`)
+// named matches a placeholder up to the first part of a name in it, such as one that is given to a function. Names such
+// as order.Due are those of the receiver.
+var named = regexp.MustCompile(`\{\{(?:[^{}]*?[^\w{}.)\]])?(\.[A-Z]\w*)`)
 
 // Render returns an action with its placeholders filled in: the action itself if it has no templates. The error says
 // that a text is too long.

@@ -29,45 +29,15 @@ type expression struct {
 	literal bool
 }
 
-// A name is one of the values that a template can name.
-type name struct {
-	name string
-	is   valueType
-	of   func(*Values) any
-}
-
-// failed are the names that exist in an error action only.
-const failed = ".Failure."
-
-var names = []name{
-	{".Job.Name", aText, func(v *Values) any { return v.Execution.Job }},
-	{".Job.Collection", aText, func(v *Values) any { return v.Execution.Collection }},
-	{".Execution.ID", aText, func(v *Values) any { return v.Execution.ID }},
-	{".Due", aTime, func(v *Values) any { return v.Execution.Due.UTC() }},
-	{".Attempt", aNumber, func(v *Values) any { return v.Attempt }},
-	{".LastSuccess", aTime, func(v *Values) any { return v.LastSuccess.UTC() }},
-	{failed + "Message", aText, func(v *Values) any { return v.failure().Message }},
-	{failed + "Error", aText, func(v *Values) any { return v.failure().Error }},
-	{failed + "Attempts", aNumber, func(v *Values) any { return v.failure().Attempts }},
-	{failed + "Status", aNumber, func(v *Values) any { return v.failure().Status }},
-}
-
-func (v *Values) failure() Failure {
-	if v.Failure == nil {
-		return Failure{}
-	}
-	return *v.Failure
-}
-
 // A compiler checks parts of a template and makes them executable. Its errors are of type [*fault].
 type compiler struct{ errorAction bool }
 
 // known lists the names for errors.
 func (c *compiler) known() string {
 	var all []string
-	for _, n := range names {
-		if c.errorAction || !strings.HasPrefix(n.name, failed) {
-			all = append(all, n.name)
+	for _, p := range placeholders {
+		if c.errorAction || !p.ofFailure() {
+			all = append(all, p.name)
 		}
 	}
 	list := strings.Join(all[:len(all)-1], ", ") + " and " + all[len(all)-1]
@@ -172,8 +142,8 @@ func (c *compiler) operand(n parse.Node) (expression, error) {
 	}
 	switch n := n.(type) {
 	case *parse.FieldNode:
-		for _, known := range names {
-			if known.name == n.String() && (c.errorAction || !strings.HasPrefix(known.name, failed)) {
+		for _, known := range placeholders {
+			if known.name == n.String() && (c.errorAction || !known.ofFailure()) {
 				return expression{known.is, known.of, false}, nil
 			}
 		}

@@ -25,7 +25,7 @@ func FuzzTemplate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, value, message string) {
 		v := template.Values{
 			Execution: job.Execution{ID: value, Due: time.Date(2026, 1, 31, 8, 30, 0, 0, time.UTC), Job: value, Collection: value},
-			Attempt:   len(value), Failure: &template.Failure{Message: message, Error: message, Attempts: 1, Status: 500},
+			Attempt:   len(value), Facts: template.Facts{Failure: &template.Failure{Message: message, Error: message, Attempts: 1, Status: 500}},
 		}
 		requireJSON(t, text, v)
 		a := &job.Action{Content: kind.Content{Request: &job.Request{

@@ -17,28 +17,11 @@ import (
 	"slices"
 	"strings"
 	"text/template/parse"
-	"time"
 	"unicode/utf8"
 
 	"almanac/internal/fields"
 	"almanac/job"
 )
-
-// Values are what placeholders stand for.
-type Values struct {
-	Execution   job.Execution
-	Attempt     int       // number of the attempt of this action, from 1
-	LastSuccess time.Time // when the job's last execution that succeeded ended; zero if none has
-	Failure     *Failure  // in an error action; nil: nothing is known
-}
-
-// A Failure is what an error action can say of the action that failed.
-type Failure struct {
-	Message  string `json:"message,omitempty"`  // of the last attempt, as in the history; at most 2048 bytes
-	Error    string `json:"error,omitempty"`    // why the last attempt failed, in short, as in the log; at most 500 bytes
-	Attempts int    `json:"attempts,omitempty"` // how many attempts were made
-	Status   int    `json:"status,omitempty"`   // the HTTP status of the last attempt's answer; 0 if it has none
-}
 
 // A template is a parsed text. It is immutable.
 type template struct{ parts block }
@@ -71,12 +54,6 @@ func (t *template) render(v *Values, limit int, escape func(string) string) (str
 	o := &output{limit: limit, escape: escape}
 	t.parts.write(o, v)
 	return o.String(), !o.over
-}
-
-// sample has a value for each name.
-var sample = Values{
-	Execution: job.Execution{ID: "x", Due: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Job: "x", Collection: "x"},
-	Attempt:   1, LastSuccess: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Failure: &Failure{Message: "x", Error: "x", Attempts: 1, Status: 500},
 }
 
 // isJSON reports whether the text is JSON once its placeholders are filled in. A placeholder for a text is not taken for

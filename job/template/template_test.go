@@ -19,9 +19,11 @@ var values = template.Values{
 	Execution: job.Execution{
 		ID: "6ba7b810-9dad-11d1-80b4-00c04fd430c8", Due: time.Date(2026, 7, 31, 22, 30, 0, 0, time.UTC), Job: `nightly "A&B"`, Collection: "reports/ü",
 	},
-	Attempt:     2,
-	LastSuccess: time.Date(2026, 7, 30, 22, 30, 1, 0, time.UTC),
-	Failure:     &template.Failure{Message: "Response: 'NotFound'\r\nBody: <none>", Error: "the host answered 404 NotFound", Attempts: 5, Status: 404},
+	Attempt: 2,
+	Facts: template.Facts{
+		LastSuccess: time.Date(2026, 7, 30, 22, 30, 1, 0, time.UTC),
+		Failure:     &template.Failure{Message: "Response: 'NotFound'\r\nBody: <none>", Error: "the host answered 404 NotFound", Attempts: 5, Status: 404},
+	},
 }
 
 // request returns an action whose request has a body.

@@ -44,7 +44,10 @@ func (j *loop) runActions(ctx workflow.Context, e *execution.Execution) error {
 // runAction runs one action under its retry policy. The remaining attempts get another activity if an
 // attempt was lost, ended before it was sent, or is to begin later than the server retries.
 func (j *loop) runAction(ctx workflow.Context, e *execution.Execution, action job.Action) error {
-	input := activities.Input{Execution: e.Execution, Action: action, MaxAttempts: action.RetryPolicy.Attempts(), Failure: e.Failure}
+	input := activities.Input{
+		Execution: e.Execution, Action: action, MaxAttempts: action.RetryPolicy.Attempts(),
+		Facts: template.Facts{Failure: e.Failure},
+	}
 	input.Compensated = e.ActionName == job.MainAction && e.Action.ErrorAction != nil
 	input.Explain = input.Compensated && template.Used(e.Action.ErrorAction)
 	for {

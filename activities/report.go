@@ -49,7 +49,7 @@ func (r *Runner) fail(ctx context.Context, o *outcome, attempts []job.Attempt, i
 	if permanent || in.SentBefore+len(attempts) >= in.MaxAttempts {
 		return following{text: nextAfterLast(&in)}, ended, nil
 	}
-	delay := retryDelay(err, in.Action.RetryPolicy)
+	delay := retryDelay(err, in.Action.RetryPolicy.Pause(in.SentBefore+len(attempts)))
 	next := r.Clock.Now().Add(delay)
 	info := activity.GetInfo(ctx)
 	if next.Sub(info.ScheduledTime) > job.RetriesWithin && next.Sub(in.Execution.Due) > job.RetriesWithin {
@@ -97,11 +97,11 @@ func (r *Runner) keep(ctx context.Context, execution string, attempts []job.Atte
 	return true
 }
 
-// retryDelay returns the delay before the next attempt: the retry policy's interval, or what the
+// retryDelay returns the delay before the next attempt: the pause of the retry policy, or what the
 // receiver asked for if that is longer.
-func retryDelay(err error, p *job.RetryPolicy) time.Duration {
+func retryDelay(err error, pause time.Duration) time.Duration {
 	if asked, ok := errors.AsType[*RetryAfterError](err); ok {
-		return max(p.Interval(), min(asked.After, MaxRetryAfter))
+		return max(pause, min(asked.After, MaxRetryAfter))
 	}
-	return p.Interval()
+	return pause
 }

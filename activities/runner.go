@@ -170,7 +170,7 @@ func (r *Runner) lost(ctx context.Context, in *Input, attempts []job.Attempt, n 
 	}
 	record, next := attempts[len(attempts)-1], following{text: nextAfterLast(in)}
 	if in.SentBefore+len(attempts) < in.MaxAttempts {
-		next = nextRetry(record.End.Add(in.Action.RetryPolicy.Interval()))
+		next = nextRetry(record.End.Add(in.Action.RetryPolicy.Pause(in.SentBefore + len(attempts))))
 	}
 	r.ended(ctx, in, &outcome{lost: true}, record, since, next)
 	return unsentError(lostMessage, ErrTypeLost, attempts, 0)

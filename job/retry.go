@@ -1,6 +1,9 @@
 package job
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // A RetryPolicy defines how often and at what interval a failed attempt is retried. A nil policy, and every
 // absent member, means the service's default: 4 retries, 30 s apart.
@@ -24,24 +27,51 @@ const (
 	defaultRetryInterval = 30 * time.Second
 )
 
-// Attempts returns the maximum number of attempts, including the first: 5 by default, 1 without retries.
-func (p *RetryPolicy) Attempts() int {
-	switch {
-	case p == nil:
-		return defaultRetryCount + 1
-	case p.RetryType == RetryNone:
-		return 1
-	case p.RetryCount == 0:
-		return defaultRetryCount + 1
-	}
-	return p.RetryCount + 1
+// A retryKind is what a retry type means. Attempts are numbered from 1.
+type retryKind struct {
+	attempts func(p *RetryPolicy) int                        // at most, including the first
+	pause    func(p *RetryPolicy, attempt int) time.Duration // after it failed; none is shorter than those before it
 }
 
-// Interval returns the minimum time between the end of an attempt and the start of the next; 30 s by
-// default.
-func (p *RetryPolicy) Interval() time.Duration {
-	if p == nil || p.RetryInterval == "" {
+// retryKinds has a row for each retry type; the enum of [RetryPolicy.RetryType] names them.
+var retryKinds = map[RetryType]retryKind{
+	RetryNone:  {attempts: func(*RetryPolicy) int { return 1 }, pause: fixedPause},
+	RetryFixed: {attempts: countedAttempts, pause: fixedPause},
+}
+
+func countedAttempts(p *RetryPolicy) int { return cmp.Or(p.RetryCount, defaultRetryCount) + 1 }
+
+func fixedPause(p *RetryPolicy, _ int) time.Duration {
+	if p.RetryInterval == "" {
 		return defaultRetryInterval
 	}
 	return p.RetryInterval.Value()
 }
+
+// kind returns what the policy means, and the policy, which is not nil then. A type that only a newer version knows
+// counts as RetryFixed.
+func (p *RetryPolicy) kind() (retryKind, *RetryPolicy) {
+	if p == nil {
+		p = &RetryPolicy{}
+	}
+	if k, ok := retryKinds[p.RetryType]; ok {
+		return k, p
+	}
+	return retryKinds[RetryFixed], p
+}
+
+// Attempts returns the maximum number of attempts, including the first: 5 by default, 1 without retries.
+func (p *RetryPolicy) Attempts() int {
+	k, p := p.kind()
+	return k.attempts(p)
+}
+
+// Pause returns the minimum time between the end of an attempt, numbered from 1, and the start of the next; 30 s by
+// default.
+func (p *RetryPolicy) Pause(attempt int) time.Duration {
+	k, p := p.kind()
+	return k.pause(p, attempt)
+}
+
+// LongestPause returns the last of the pauses, since none is longer than those after it.
+func (p *RetryPolicy) LongestPause() time.Duration { return p.Pause(max(1, p.Attempts()-1)) }

@@ -108,8 +108,10 @@ func TestRetryPolicyDefaults(t *testing.T) {
 		{"an empty one", &job.RetryPolicy{}, 5, 30 * time.Second},
 		{"no retries", &job.RetryPolicy{RetryType: job.RetryNone, RetryCount: 3}, 1, 30 * time.Second},
 		{"fixed", &job.RetryPolicy{RetryType: job.RetryFixed, RetryCount: 2, RetryInterval: "00:01:00"}, 3, time.Minute},
+		{"a type of a newer version", &job.RetryPolicy{RetryType: "newer", RetryCount: 2}, 3, 30 * time.Second},
 	} {
 		require.Equal(t, tt.attempts, tt.policy.Attempts(), tt.name)
-		require.Equal(t, tt.interval, tt.policy.Interval(), tt.name)
+		require.Equal(t, tt.interval, tt.policy.Pause(1), tt.name)
+		require.Equal(t, tt.interval, tt.policy.LongestPause(), tt.name)
 	}
 }

@@ -88,7 +88,7 @@ func (j *loop) runAction(ctx workflow.Context, e *execution.Execution, action jo
 			e.NoteFailure(input.FailureAfter(end, e.Tried))
 			return end.Err
 		}
-		e.SetNext(now, end, action.RetryPolicy.Interval())
+		e.SetNext(now, end, action.RetryPolicy.Pause(e.Tried))
 	}
 }
 

@@ -271,7 +271,7 @@ func (w *jobEnv) attempt(p *pending, s sentAttempt) (any, error) {
 	if fate == killedSent || fate == killedRecorded {
 		if fate == killedRecorded {
 			p.Attempts = append(p.Attempts, job.Attempt{Number: s.number, End: s.at, Outcome: job.OutcomeFailed})
-			p.Next = s.at.Add(s.Action.RetryPolicy.Interval())
+			p.Next = s.at.Add(s.Action.RetryPolicy.Pause(1))
 		}
 		return nil, w.lose(p, server, s)
 	}
@@ -286,7 +286,7 @@ func (w *jobEnv) attempt(p *pending, s sentAttempt) (any, error) {
 		if w.nextHold != nil {
 			report.Hold = w.nextHold(s)
 		}
-		last, wait := failed.NonRetryable() || s.attempt() >= s.MaxAttempts, s.Action.RetryPolicy.Interval()
+		last, wait := failed.NonRetryable() || s.attempt() >= s.MaxAttempts, s.Action.RetryPolicy.Pause(1)
 		if next := workflow.Now(server).Add(wait); !last && next.Sub(laterTime(s.Execution.Due, p.since)) > job.RetriesWithin {
 			last, report.Next = true, next
 		}

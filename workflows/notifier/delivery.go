@@ -139,7 +139,7 @@ func (n *notifier) attempted(ctx workflow.Context, c *Channel, in *notify.Item, 
 		n.record(delivery(in, r, now))
 		c.ended(r.Delivered, now)
 	} else {
-		c.Again = now.Add(max(c.Target.RetryPolicy.Interval(), r.Pause))
+		c.Again = now.Add(max(c.Target.RetryPolicy.Pause(in.Attempt), r.Pause))
 	}
 	n.resize(c)
 	n.queue.place(c)

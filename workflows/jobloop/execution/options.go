@@ -82,7 +82,7 @@ func retryPolicy(in *activities.Input) *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{
 		InitialInterval:    takeoverInterval,
 		BackoffCoefficient: 2,
-		MaximumInterval:    max(takeoverInterval, in.Action.RetryPolicy.Interval()),
+		MaximumInterval:    max(takeoverInterval, in.Action.RetryPolicy.LongestPause()),
 		MaximumAttempts:    int32(in.MaxAttempts - in.SentBefore + maxTakeovers),
 	}
 }

@@ -92,7 +92,7 @@ func measure(meter *latency.Meter) grpc.UnaryClientInterceptor {
 // an [completions.Limiter].
 type completionWatcher interface {
 	Sent(taskToken []byte)
-	Received(workflowID string)
+	Received(workflowID string, waited time.Duration)
 }
 
 func watchCompletions(r completionWatcher) grpc.UnaryClientInterceptor {
@@ -105,7 +105,7 @@ func watchCompletions(r completionWatcher) grpc.UnaryClientInterceptor {
 			r.Sent(sent.GetTaskToken())
 		}
 		if task, ok := answer.(*workflowservice.PollWorkflowTaskQueueResponse); ok && err == nil && task.GetQuery() == nil {
-			r.Received(task.GetWorkflowExecution().GetWorkflowId())
+			r.Received(task.GetWorkflowExecution().GetWorkflowId(), task.GetStartedTime().AsTime().Sub(task.GetScheduledTime().AsTime()))
 		}
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"almanac/internal/latency"
 )
@@ -83,12 +84,18 @@ func TestTheServerHasAMinuteToRecordAnOutcome(t *testing.T) {
 // A notebook records reports and tasks.
 type notebook struct{ notes []string }
 
-func (n *notebook) Sent(taskToken []byte)      { n.notes = append(n.notes, "sent "+string(taskToken)) }
-func (n *notebook) Received(workflowID string) { n.notes = append(n.notes, "received "+workflowID) }
+func (n *notebook) Sent(taskToken []byte) { n.notes = append(n.notes, "sent "+string(taskToken)) }
+func (n *notebook) Received(workflowID string, waited time.Duration) {
+	n.notes = append(n.notes, "received "+workflowID+" after "+waited.String())
+}
 
 func TestWatchCompletions(t *testing.T) {
 	t.Parallel()
-	task := &workflowservice.PollWorkflowTaskQueueResponse{WorkflowExecution: &common.WorkflowExecution{WorkflowId: "job"}}
+	scheduled := time.Now()
+	task := &workflowservice.PollWorkflowTaskQueueResponse{
+		WorkflowExecution: &common.WorkflowExecution{WorkflowId: "job"},
+		ScheduledTime:     timestamppb.New(scheduled), StartedTime: timestamppb.New(scheduled.Add(time.Second)),
+	}
 	asked := &workflowservice.PollWorkflowTaskQueueResponse{WorkflowExecution: task.GetWorkflowExecution(), Query: &query.WorkflowQuery{}}
 	for _, tt := range []struct {
 		name            string
@@ -99,7 +106,7 @@ func TestWatchCompletions(t *testing.T) {
 		{"a success", &workflowservice.RespondActivityTaskCompletedRequest{TaskToken: []byte("a")}, nil, nil, []string{"sent a"}},
 		{"a failure", &workflowservice.RespondActivityTaskFailedRequest{TaskToken: []byte("a")}, nil, nil, []string{"sent a"}},
 		{"a report that the server refuses", &workflowservice.RespondActivityTaskCompletedRequest{TaskToken: []byte("a")}, nil, io.EOF, []string{"sent a"}},
-		{"a workflow's task", &workflowservice.PollWorkflowTaskQueueRequest{}, task, nil, []string{"received job"}},
+		{"a workflow's task", &workflowservice.PollWorkflowTaskQueueRequest{}, task, nil, []string{"received job after 1s"}},
 		{"not a query, which says nothing of what was reported", &workflowservice.PollWorkflowTaskQueueRequest{}, asked, nil, nil},
 		{"not a task that did not arrive", &workflowservice.PollWorkflowTaskQueueRequest{}, task, io.EOF, nil},
 		{"not a heartbeat", &workflowservice.RecordActivityTaskHeartbeatRequest{TaskToken: []byte("a")}, nil, nil, nil},

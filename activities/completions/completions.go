@@ -17,9 +17,9 @@ import (
 // a workflow task, and tasks are dispatched in order: if a thousand activities were completed at once, a
 // call that reads or changes a job would wait for a thousand tasks.
 //
-// A completion keeps a place until this process receives the workflow's task, but at most completionTime after the
-// server's answer, since another process may receive it. The number of places follows how long the answers take: it grows by one
-// after as many quick answers as there are places, and shrinks by a quarter after a slow one.
+// A completion keeps a place until this process receives the workflow's task, but at most twice as long as tasks wait on
+// average after the server's answer, since another process may receive it. The number of places follows how long the
+// answers take: it grows by one after as many quick answers as there are places, and shrinks by a quarter after a slow one.
 //
 // Those whose activities' time limits end first get the next places. An urgent one may also get one of urgentPlaces: one whose
 // activity is cancelled, whose time limit is near, or whose worker stops.
@@ -37,6 +37,7 @@ type Limiter struct {
 	pace    time.Duration // average time between two places that became free while others waited
 	waits   latency.Longest
 	records chan struct{} // places of records of outcomes that wait
+	tasks   time.Duration // average time that a workflow task waited for this process
 }
 
 const (
@@ -49,7 +50,11 @@ const (
 	quickAnswer = 100 * time.Millisecond
 	slowAnswer  = 400 * time.Millisecond
 
-	completionTime = 100 * time.Millisecond
+	// leastTaskTime and mostTaskTime limit how long after the server's answer a completion keeps its place at most. Each
+	// task counts as much as the part taskWeight of the average wait.
+	leastTaskTime = 100 * time.Millisecond
+	mostTaskTime  = 5 * time.Second
+	taskWeight    = 16
 
 	// completionLimit is the longest that a completion keeps its place: longer than the server may take to answer.
 	completionLimit = 90 * time.Second
@@ -220,7 +225,7 @@ func (r *Limiter) Sent(token []byte) {
 	for _, one := range r.open {
 		if one.token == string(token) {
 			r.adapt(one, now)
-			one.limit.Reset(completionTime)
+			one.limit.Reset(min(max(leastTaskTime, 2*r.tasks), mostTaskTime))
 		}
 	}
 }
@@ -236,9 +241,10 @@ func (r *Limiter) adapt(one *completion, now time.Time) {
 	}
 }
 
-// Received records that this process received a task of a workflow.
-func (r *Limiter) Received(workflowID string) {
+// Received records that this process received a task of a workflow, and how long the task had waited for it.
+func (r *Limiter) Received(workflowID string, waited time.Duration) {
 	r.mu.Lock()
+	r.tasks += (waited - r.tasks) / taskWeight
 	var done []*completion
 	for _, one := range r.open {
 		if one.workflowID == workflowID {

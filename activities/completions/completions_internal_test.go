@@ -41,7 +41,7 @@ func (h *herd) complete(name string, n int, urgent <-chan struct{}) (group *sync
 			h.open--
 			h.mu.Unlock()
 			h.Sent([]byte(id))
-			h.Received(id)
+			h.Received(id, 0)
 		})
 		synctest.Wait() // in this order
 	}
@@ -67,6 +67,57 @@ func TestThePlacesFollowHowLongAnswersTake(t *testing.T) {
 				h := &herd{Limiter: New(nil), answer: takes(tt.answer)}
 				h.complete("", 3000, nil).Wait()
 				require.InDelta(t, tt.want, h.places, 1)
+			})
+		})
+	}
+}
+
+// A worker that takes the tasks of workflows one after another, each some time after another.
+type slowWorker struct {
+	*Limiter
+	each time.Duration
+
+	busy          chan struct{} // one place
+	mu            sync.Mutex
+	waiting, most int
+}
+
+// take takes the task of a workflow that was completed now, when it is its turn.
+func (w *slowWorker) take(id string) {
+	since := time.Now()
+	w.mu.Lock()
+	w.waiting++
+	w.most = max(w.most, w.waiting)
+	w.mu.Unlock()
+	w.busy <- struct{}{}
+	defer func() { <-w.busy }()
+	w.mu.Lock()
+	w.waiting--
+	w.mu.Unlock()
+	w.Received(id, time.Since(since))
+	time.Sleep(w.each)
+}
+
+func TestTheTasksOfAHerdDoNotQueueUpHoweverLongOneTakes(t *testing.T) {
+	t.Parallel()
+	for _, each := range []time.Duration{2 * time.Millisecond, 20 * time.Millisecond, 100 * time.Millisecond} {
+		t.Run(each.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := &slowWorker{Limiter: New(nil), each: each, busy: make(chan struct{}, 1)}
+				var herd sync.WaitGroup
+				for i := range 2000 {
+					herd.Go(func() {
+						id := fmt.Sprint(i)
+						w.enter(id, []byte(id), time.Now().Add(time.Hour), nil, nil)
+						time.Sleep(10 * time.Millisecond)
+						w.Sent([]byte(id))
+						w.take(id)
+					})
+				}
+				herd.Wait()
+				// The first tasks come before any has waited, so that some more than there are places may.
+				require.LessOrEqual(t, w.most, 3*mostPlaces)
 			})
 		})
 	}

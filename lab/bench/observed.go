@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,10 +100,16 @@ func (b *bench) observe(ctx context.Context, v variation, into *observation) (er
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	almanac, p := systems.NewAlmanac(b.receiver, s.URLs()), s.Server.Usage()
-	h := systems.Herd{Name: "observed", Jobs: observedJobs, Every: time.Minute, Schedule: systems.Minutely}
-	if b.options.Jobs > 0 {
-		h.Jobs = b.options.Jobs
+	return b.observeHerd(ctx, systems.NewAlmanac(b.receiver, s.URLs()), s.Server.Usage(), &spans, v, into)
+}
+
+// observeHerd measures a herd of a program. spans is how many bytes of traces came.
+func (b *bench) observeHerd(
+	ctx context.Context, almanac *systems.AlmanacAPI, p processes.Usage, spans *atomic.Int64, v variation,
+	into *observation,
+) (err error) {
+	h := systems.Herd{
+		Name: "observed", Jobs: cmp.Or(b.options.Jobs, observedJobs), Every: time.Minute, Schedule: systems.Minutely,
 	}
 	p.AwaitQuiet(ctx)
 	idle, err := p.Rate(ctx, b.options.Idle)

@@ -13,10 +13,9 @@ import (
 )
 
 const (
-	collectionJobs = 1000 // as many as the largest plan of Azure Scheduler allows
-	// from creating the job that becomes overdue: it sleeps when the process is killed
-	dueIn   = 20 * time.Second
-	downFor = 25 * time.Second // from the kill to the restart
+	collectionJobs = 1000             // as many as the largest plan of Azure Scheduler allows
+	dueIn          = 20 * time.Second // from creating the job that becomes overdue, which sleeps when the process is killed
+	downFor        = 25 * time.Second // from the kill to the restart
 )
 
 // measureSleep measures jobs that are due in a year, and one whose time comes while nothing runs, in a
@@ -67,8 +66,8 @@ func (b *bench) measureAsleep(ctx context.Context, s *system.Temporary) error {
 	almanac, jobs, p := systems.NewAlmanac(b.receiver, s.URLs()), b.options.Sleeping, s.Server.Usage()
 	start := time.Now()
 	for n := 0; n < jobs; n += collectionJobs {
-		if err := almanac.Create(ctx, sleepingHerd(fmt.Sprintf("sleep-%d", n/collectionJobs),
-			min(collectionJobs, jobs-n))); err != nil {
+		h := sleepingHerd(fmt.Sprintf("sleep-%d", n/collectionJobs), min(collectionJobs, jobs-n))
+		if err := almanac.Create(ctx, h); err != nil {
 			return err
 		}
 	}
@@ -93,12 +92,10 @@ func (b *bench) measureAsleep(ctx context.Context, s *system.Temporary) error {
 	if err != nil {
 		return err
 	}
-	name := report.CountOf(jobs, "sleeping job")
 	size, taken, err := readMetrics(ctx, almanac)
 	if err != nil {
 		return err
 	}
-	b.page.SleepingJobs = name
 	b.page.Sleep = page.Rows{
 		{"created a second", report.Tenth(perSecond)},
 		{"CPU at rest", report.Percent(idle) + " of a core"},
@@ -108,6 +105,8 @@ func (b *bench) measureAsleep(ctx context.Context, s *system.Temporary) error {
 		{"`/metrics`, p50", report.Duration(taken)},
 		{"size of `/metrics`", report.Count(float64(size)) + " bytes"},
 	}
+	name := report.CountOf(jobs, "sleeping job")
+	b.page.SleepingJobs = name
 	b.page.Within(name+", `/metrics`, p50", taken, 20*time.Millisecond)
 	b.page.AtMost(name+", size of `/metrics`, bytes", float64(size), 200_000, report.Count)
 	b.page.AtMost(name+", idle CPU", idle, 0.05, report.Percent)

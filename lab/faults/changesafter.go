@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"almanac/lab/faults/workload"
+	"almanac/lab/processes"
 	"almanac/lab/record"
 	"almanac/lab/report"
 	"almanac/lab/wait"
@@ -37,29 +38,41 @@ type timedChange struct {
 // time after the minute it kills or pauses one of two workers and then changes each job once. It writes how
 // long the answers took.
 func (x *experiment) measureChanges(ctx context.Context, out io.Writer) error {
-	o := x.options
-	minute := time.Now().UTC().Add(time.Duration(o.jobs) * 25 * time.Millisecond).Truncate(time.Minute).Add(time.Minute)
-	w := workload.New(x.client, x.receiver, workload.NewUniformJobs(o.jobs, minute, o.spread), stream(o.seed, 2))
-	if err := w.Create(ctx); err != nil {
+	w, err := x.awaitFault(ctx)
+	if err != nil {
 		return err
 	}
-	fault := minute.Add(time.Minute + o.faultAt) // all jobs have run by then
-	x.progress.Printf("%d jobs are created; the fault comes at %s", o.jobs, fault.Format(time.TimeOnly))
-	if err := wait.For(ctx, time.Until(fault)); err != nil {
-		return err
-	}
-	switch o.changesAfter {
-	case record.FaultKill:
-		x.system.Workers[0].Kill()
-	case record.FaultPause:
-		x.system.Workers[0].Signal(syscall.SIGSTOP)
-		defer x.system.Workers[0].Signal(syscall.SIGCONT)
-	}
+	inject(x.options.changesAfter, x.system.Workers[0])
+	defer x.system.Workers[0].Signal(syscall.SIGCONT)
 	begin := time.Now()
 	changes := changeAll(ctx, w)
 	x.progress.Printf("all jobs are changed, within %s", report.Duration(time.Since(begin)))
 	writeChanges(out, changes)
 	return nil
+}
+
+// awaitFault creates jobs that are due every minute, in some seconds of it, and waits until they have run and it is time
+// for the fault.
+func (x *experiment) awaitFault(ctx context.Context) (*workload.Workload, error) {
+	o := x.options
+	minute := time.Now().UTC().Add(time.Duration(o.jobs) * 25 * time.Millisecond).Truncate(time.Minute).Add(time.Minute)
+	w := workload.New(x.client, x.receiver, workload.NewUniformJobs(o.jobs, minute, o.spread), stream(o.seed, 2))
+	if err := w.Create(ctx); err != nil {
+		return nil, err
+	}
+	fault := minute.Add(time.Minute + o.faultAt)
+	x.progress.Printf("%d jobs are created; the fault comes at %s", o.jobs, record.Clock(fault))
+	return w, wait.For(ctx, time.Until(fault))
+}
+
+// inject kills or pauses a process, as the kind of fault says.
+func inject(kind string, p *processes.Process) {
+	switch kind {
+	case record.FaultKill:
+		p.Kill()
+	case record.FaultPause:
+		p.Signal(syscall.SIGSTOP)
+	}
 }
 
 // changeAll changes each job once.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"almanac/lab/faults/workload"
+	"almanac/lab/processes"
 	"almanac/lab/record"
 	"almanac/lab/report"
 	"almanac/lab/wait"
@@ -17,44 +18,37 @@ import (
 // measureLateness creates jobs that are due every minute, spread over some seconds of it. Then it kills or pauses
 // workers, and writes how late the occurrences that were due in the following minute arrived.
 func (x *experiment) measureLateness(ctx context.Context, out io.Writer) error {
-	o := x.options
-	minute := time.Now().UTC().Add(time.Duration(o.jobs) * 25 * time.Millisecond).Truncate(time.Minute).Add(time.Minute)
-	w := workload.New(x.client, x.receiver, workload.NewUniformJobs(o.jobs, minute, o.spread), stream(o.seed, 2))
-	if err := w.Create(ctx); err != nil {
+	w, err := x.awaitFault(ctx)
+	if err != nil {
 		return err
 	}
-	fault := minute.Add(time.Minute + o.faultAt) // all jobs have run by then
-	x.progress.Printf("%d jobs are created; the fault comes at %s", o.jobs, fault.Format("15:04:05.000"))
-	if err := wait.For(ctx, time.Until(fault)); err != nil {
-		return err
-	}
-	victims := x.system.Workers[:o.victims]
-	fault = time.Now()
+	victims := x.system.Workers[:x.options.victims]
+	defer resume(victims)
+	fault := time.Now()
 	for i, p := range victims {
 		if i > 0 {
-			if err := wait.For(ctx, o.apart); err != nil {
+			if err := wait.For(ctx, x.options.apart); err != nil {
 				return err
 			}
 		}
-		switch o.latenessAfter {
-		case record.FaultKill:
-			p.Kill()
-		case record.FaultPause:
-			p.Signal(syscall.SIGSTOP)
-			defer p.Signal(syscall.SIGCONT)
-		}
+		inject(x.options.latenessAfter, p)
 	}
 	if err := wait.For(ctx, time.Until(fault.Add(faultLength))); err != nil {
 		return err
 	}
-	for _, p := range victims {
-		p.Signal(syscall.SIGCONT)
-	}
+	resume(victims)
 	if err := wait.For(ctx, afterFault); err != nil {
 		return err
 	}
 	writeLateness(out, w.Jobs, x.receiver.Requests(), fault)
 	return nil
+}
+
+// resume has processes go on that were paused.
+func resume(all []*processes.Process) {
+	for _, p := range all {
+		p.Signal(syscall.SIGCONT)
+	}
 }
 
 const (

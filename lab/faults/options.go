@@ -65,6 +65,25 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	var o options
 	var faults, aims string
 	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
+	o.addFlags(flags, &faults, &aims)
+	o.addFlagsAfter(flags)
+	if err := help.Parse(flags, usage, args, output); err != nil {
+		return o, err
+	}
+	for o.seed == 0 {
+		o.seed = rand.Uint64N(1_000_000)
+	}
+	var errFaults, errAims error
+	if kinds := nemesis.Kinds[o.form]; faults != "none" {
+		o.faults, errFaults = parseNames(faults, kinds,
+			fmt.Sprintf("-faults must be all, none or some of %s in the form %s", strings.Join(kinds, ","), o.form))
+	}
+	o.aims, errAims = parseNames(aims, nemesis.Aims, "-aims must be all or some of "+strings.Join(nemesis.Aims, ","))
+	return o, errors.Join(o.validate(), errFaults, errAims)
+}
+
+// addFlags adds the flags of a run with the checker. faults and aims are lists.
+func (o *options) addFlags(flags *flag.FlagSet, faults, aims *string) {
 	flags.StringVar(&o.form, "form", system.One,
 		"`form` of the system under test: one is a single almanac dev; cluster is Temporal, two workers and two "+
 			"APIs as processes of their own; postgres is the same with PostgreSQL and each of Temporal's services as "+
@@ -74,11 +93,10 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 		"how long faults are injected; creating the jobs, settling and reading the histories come on top")
 	flags.IntVar(&o.jobs, "jobs", 200, "number of jobs, 1 to 10000")
 	flags.IntVar(&o.herd, "herd", 0, "how many of the jobs are due in one second of each minute")
-	flags.StringVar(&faults, "faults", "all", "kinds of fault: all, none or some of "+
-		strings.Join(nemesis.Kinds[system.Cluster],
-			",")+"; the form one has no slow, blackhole and cut, and postgres no disk. keys encrypts what Temporal "+
-		"stores from the start")
-	flags.StringVar(&aims, "aims", "all", "moments that kill, pause and stop are aimed at: all or some of "+
+	flags.StringVar(faults, "faults", "all", "kinds of fault: all, none or some of "+
+		strings.Join(nemesis.Kinds[system.Cluster], ",")+"; the form one has no slow, blackhole and cut, and postgres "+
+		"no disk. keys encrypts what Temporal stores from the start")
+	flags.StringVar(aims, "aims", "all", "moments that kill, pause and stop are aimed at: all or some of "+
 		strings.Join(nemesis.Aims, ","))
 	flags.DurationVar(&o.quiet, "quiet", 25*time.Second,
 		"minimum time between two faults; up to as much again is added at random")
@@ -93,6 +111,11 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	flags.StringVar(&o.out, "out", "", "`directory` for the report, the logs and the histories that do not replay; "+
 		"empty: a new temporary one")
 	flags.StringVar(&o.check, "check", "", "`directory` of an earlier run whose logs are checked again; nothing is run")
+	flags.BoolVar(&o.keep, "keep", false, "keep the database")
+}
+
+// addFlagsAfter adds the flags of what is measured instead of such a run.
+func (o *options) addFlagsAfter(flags *flag.FlagSet) {
 	flags.StringVar(&o.changesAfter, "changes-after", "",
 		"instead of a run: measure how long changes take, each of one job, right after this `fault` of one of two "+
 			"workers: "+strings.Join(changesAfterFaults, ", "))
@@ -107,20 +130,6 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	flags.DurationVar(&o.apart, "apart", 0, "time between two of these")
 	flags.IntVar(&o.spread, "spread", 2, "number of seconds of a minute, evenly apart, in which the jobs of "+
 		"-changes-after and -lateness-after are due")
-	flags.BoolVar(&o.keep, "keep", false, "keep the database")
-	if err := help.Parse(flags, usage, args, output); err != nil {
-		return o, err
-	}
-	for o.seed == 0 {
-		o.seed = rand.Uint64N(1_000_000)
-	}
-	var errFaults, errAims error
-	if kinds := nemesis.Kinds[o.form]; faults != "none" {
-		o.faults, errFaults = parseNames(faults, kinds,
-			fmt.Sprintf("-faults must be all, none or some of %s in the form %s", strings.Join(kinds, ","), o.form))
-	}
-	o.aims, errAims = parseNames(aims, nemesis.Aims, "-aims must be all or some of "+strings.Join(nemesis.Aims, ","))
-	return o, errors.Join(o.validate(), errFaults, errAims)
 }
 
 // validate checks all flags but the lists.
@@ -146,13 +155,10 @@ func (o *options) validate() error {
 			errs = append(errs, fmt.Errorf("-%s must be between 1s and 24h (got %s)", d.name, d.value))
 		}
 	}
-	if o.changesAfter != "" && !slices.Contains(changesAfterFaults, o.changesAfter) {
-		errs = append(errs, fmt.Errorf("-changes-after must be %s (got %q)", strings.Join(changesAfterFaults, ", "),
-			o.changesAfter))
-	}
-	if o.latenessAfter != "" && !slices.Contains(changesAfterFaults, o.latenessAfter) {
-		errs = append(errs, fmt.Errorf("-lateness-after must be %s (got %q)", strings.Join(changesAfterFaults, ", "),
-			o.latenessAfter))
+	for _, f := range [][2]string{{"changes-after", o.changesAfter}, {"lateness-after", o.latenessAfter}} {
+		if f[1] != "" && !slices.Contains(changesAfterFaults, f[1]) {
+			errs = append(errs, fmt.Errorf("-%s must be %s (got %q)", f[0], strings.Join(changesAfterFaults, ", "), f[1]))
+		}
 	}
 	if o.changesAfter+o.latenessAfter != "" && o.form == system.One {
 		errs = append(errs, errors.New("-changes-after and -lateness-after need two workers: -form must be cluster "+

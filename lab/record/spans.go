@@ -3,8 +3,6 @@ package record
 import (
 	"slices"
 	"time"
-
-	"almanac/recurrence"
 )
 
 // Settling is how long after a fault its consequences may show: a lost worker is detected, and its tasks are
@@ -138,12 +136,12 @@ func (d *Definition) Due(from, to time.Time) []time.Time {
 		}
 		return nil
 	}
-	schedule, err := recurrence.New(recurrence.Rule{Frequency: recurrence.Minute}, d.Start)
-	if err != nil {
-		return nil
+	first := d.Start.UTC().Truncate(time.Second)
+	if !first.After(from) {
+		first = first.Add(from.Sub(first).Truncate(time.Minute) + time.Minute)
 	}
 	var all []time.Time
-	for t, ok := schedule.Next(from); ok && t.Before(to) && len(all) < maxDue; t, ok = schedule.Next(t) {
+	for t := first; t.Before(to) && len(all) < maxDue; t = t.Add(time.Minute) {
 		all = append(all, t)
 	}
 	return all

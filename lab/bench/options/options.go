@@ -73,6 +73,28 @@ func Parse(args, parts []string, output io.Writer) (Options, error) {
 		WarmUp: systems.AttemptTimeout + 5*time.Second,
 	}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	o.addFlags(flags, parts)
+	if err := help.Parse(flags, helpText, args, output); err != nil {
+		return o, err
+	}
+	err := o.check()
+	if o.Parts == nil {
+		o.Parts = o.defaultParts(parts)
+	}
+	if o.Quick {
+		o.Ticks = 1
+	}
+	if o.Smoke {
+		o.shrink()
+	}
+	if o.Jobs > 0 {
+		o.Herds = []int{o.Jobs}
+	}
+	return o, err
+}
+
+// addFlags adds the flags of the command.
+func (o *Options) addFlags(flags *flag.FlagSet, parts []string) {
 	flags.Func("parts", "what to measure, joined by commas: "+strings.Join(parts, ",")+
 		"; default: everything, or what -quick, -smoke or -api say",
 		func(text string) (err error) { o.Parts, err = choose(text, parts); return err })
@@ -97,23 +119,6 @@ func Parse(args, parts []string, output io.Writer) (Options, error) {
 	flags.BoolVar(&o.Smoke, "smoke", false, "measure all parts but the cluster at a size that says nothing about "+
 		"speed, to see that they work")
 	flags.StringVar(&o.Out, "out", "", "file for the report, which is written if nothing failed; empty: only print it")
-	if err := help.Parse(flags, helpText, args, output); err != nil {
-		return o, err
-	}
-	err := o.check()
-	if o.Parts == nil {
-		o.Parts = o.defaultParts(parts)
-	}
-	if o.Quick {
-		o.Ticks = 1
-	}
-	if o.Smoke {
-		o.shrink()
-	}
-	if o.Jobs > 0 {
-		o.Herds = []int{o.Jobs}
-	}
-	return o, err
 }
 
 // defaultParts are measured if none are named.

@@ -13,7 +13,7 @@ import (
 // The aims: moments at which a fault is injected.
 const (
 	AimRandom = "random"
-	// a job's workflow has not begun, 301 to 305 s before it is due: leads are at most 5 min
+	// AimTimer is when a job's workflow has not begun, 301 to 305 s before it is due: leads are at most 5 min.
 	AimTimer         = "before the timer"
 	AimHeld          = "held"         // 8 s before a job is due
 	AimClose         = "close"        // 0.1 to 2 s before

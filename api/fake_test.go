@@ -128,11 +128,6 @@ func (f *fake) Job(ctx context.Context, k job.Key) (job.Job, error) {
 	return f.job(ctx, k)
 }
 
-func (f *fake) JobText(ctx context.Context, k job.Key) (string, error) {
-	j, err := f.Job(ctx, k)
-	return j.Definition.Text(), err
-}
-
 func (f *fake) DeleteJob(ctx context.Context, k job.Key, check func(*job.Job) error) error {
 	if check != nil {
 		current, err := f.Job(ctx, k)

@@ -28,8 +28,6 @@ type Jobs interface {
 	// PatchJob replaces a job's definition, as [Collections] does with a collection.
 	PatchJob(ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error)) (job.Job, error)
 	DeleteJob(ctx context.Context, k job.Key, check func(current *job.Job) error) error
-	// JobText says what a job does, in words.
-	JobText(ctx context.Context, k job.Key) (string, error)
 	EnableJob(ctx context.Context, k job.Key) (job.Job, error)
 	DisableJob(ctx context.Context, k job.Key) (job.Job, error)
 }
@@ -47,16 +45,6 @@ func (s *server) getJob(c *gin.Context, k job.Key) error {
 		return err
 	}
 	return replyTagged(c, found.Generation, s.shown(c).Job(found))
-}
-
-// A jobText says what a job does.
-type jobText struct {
-	Text string `json:"text"`
-}
-
-func (s *server) describeJob(c *gin.Context, k job.Key) error {
-	text, err := s.scheduler.JobText(c.Request.Context(), k)
-	return replyOrFail(c, http.StatusOK, func(text string) jobText { return jobText{text} }, text, err)
 }
 
 // replyJob answers a change of a job, or returns err.

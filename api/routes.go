@@ -141,7 +141,6 @@ func (s *server) jobRoutes() []endpoint {
 		{inGroup, put, oneJob, "Create or replace a job", at(access.WriteJobs), taggedBody, to(s.putJob)},
 		{inGroup, patch, oneJob, "Change parts of a job", at(access.WriteJobs), taggedBody, to(s.patchJob)},
 		{inGroup, remove, oneJob, "Delete a job and its history", at(access.DeleteJobs), tagged, to(s.deleteJob)},
-		{inGroup, get, oneJob + "/text", "Say what a job does", at(access.ReadJobs), nothing, to(s.describeJob)},
 		{inGroup, post, oneJob + "/run", "Run a job now", run, nothing, to(s.runJob)},
 		{inGroup, post, oneJob + rerun, "Run a job again if it failed", run, named, to(s.rerunJob)},
 		{inGroup, post, oneJob + "/skip", "Skip the next occurrence of a job", at(access.SkipJobs), dueTime,

@@ -37,12 +37,6 @@ func (s *Service) Job(ctx context.Context, k job.Key) (job.Job, error) {
 	return j, nil
 }
 
-// JobText says what a job does, in words.
-func (s *Service) JobText(ctx context.Context, k job.Key) (string, error) {
-	j, err := s.Job(ctx, k)
-	return j.Definition.Text(), err
-}
-
 // PutJob replaces a job's definition with the one that edit returns, or creates the job. created reports
 // which. current is the job without its secrets; it is nil for a new job. edit must return a definition as
 // [almanac/job/input.ParseDefinition] does. It is called again if the job was changed, created or deleted meanwhile.

@@ -97,7 +97,7 @@ func (s *server) patchCollection(c *gin.Context, k job.CollectionKey) error {
 	if err != nil {
 		return err
 	}
-	stored, err := s.scheduler.PatchCollection(c.Request.Context(), k, func(current job.Collection) (job.Collection, error) {
+	edit := func(current job.Collection) (job.Collection, error) {
 		if err := p.allowCollection(&current); err != nil {
 			return job.Collection{}, err
 		}
@@ -106,7 +106,8 @@ func (s *server) patchCollection(c *gin.Context, k job.CollectionKey) error {
 			err = input.CheckNotifications("job collection with this patch", merged.Properties.Notifications, s.checkTarget(c))
 		}
 		return merged, err
-	})
+	}
+	stored, err := s.scheduler.PatchCollection(c.Request.Context(), k, edit)
 	return replyCollection(c, http.StatusOK, stored, err)
 }
 

@@ -64,7 +64,8 @@ var pageFiles = map[string]pageFile{
 }
 
 // pagePolicy allows browsers to load only the page's own files, and no inline scripts.
-const pagePolicy = "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const pagePolicy = "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; " +
+	"frame-ancestors 'none'"
 
 // serve answers with the file. A compressed file stays compressed if the client accepts gzip.
 func (f pageFile) serve(w http.ResponseWriter, r *http.Request) error {

@@ -40,7 +40,8 @@ func (s *server) index(c *gin.Context) error {
 		Version: s.Build.Version,
 		Resources: []string{
 			collections,
-			"/subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}" + provider + collections + "?api-version=" + route.Versions[0],
+			"/subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}" + provider + collections +
+				"?api-version=" + route.Versions[0],
 		},
 		Preview:   previewPath,
 		OpenAPI:   description,
@@ -79,7 +80,9 @@ func (s *server) readyz(c *gin.Context) error {
 	defer cancel()
 	if err := s.scheduler.Ready(ctx); err != nil {
 		c.Header("Retry-After", answer.RetryAfter)
-		return answer.JSON(c, http.StatusServiceUnavailable, healthBody{Status: "not ready", Missing: err.Error(), Problem: s.problem()})
+		return answer.JSON(
+			c, http.StatusServiceUnavailable, healthBody{Status: "not ready", Missing: err.Error(), Problem: s.problem()},
+		)
 	}
 	return answer.JSON(c, http.StatusOK, healthBody{Status: "ready", Problem: s.problem()})
 }

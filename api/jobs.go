@@ -107,7 +107,9 @@ func (s *server) patchJob(c *gin.Context, k job.Key) error {
 
 // optionsFor returns the context in which the body for a job is parsed. current is nil for a new job.
 func (s *server) optionsFor(c *gin.Context, k job.Key, current *job.Job) input.ParseOptions {
-	o := input.ParseOptions{Limits: s.Limits, Now: s.Now(), ID: k.ARMID(), Short: !route.Has(c, "sub"), CheckTarget: s.checkTarget(c)}
+	o := input.ParseOptions{
+		Limits: s.Limits, Now: s.Now(), ID: k.ARMID(), Short: !route.Has(c, "sub"), CheckTarget: s.checkTarget(c),
+	}
 	if current != nil {
 		o.Created, o.Stored, o.ID = current.Created, &current.Definition, current.Key.ARMID()
 	}

@@ -21,7 +21,8 @@ type list[T any] struct {
 // replyPage answers with the page that the query asks for. filter is nil for a list without filters. read
 // returns the page's items and its continuation, shape the form of an item.
 func replyPage[I, T any](
-	s *server, c *gin.Context, filter *odata.Filter, read func(context.Context, listing.Page) ([]I, string, error), shape func(I) T,
+	s *server, c *gin.Context, filter *odata.Filter, read func(context.Context, listing.Page) ([]I, string, error),
+	shape func(I) T,
 ) error {
 	q, err := odata.ParseListQuery(c.Request.URL.RawQuery, filter)
 	if err != nil {
@@ -32,7 +33,9 @@ func replyPage[I, T any](
 	if err != nil {
 		return err
 	}
-	page := list[T]{Value: make([]T, len(items)), NextLink: q.NextLink(s.base(c.Request)+c.Request.URL.EscapedPath(), next, len(items))}
+	page := list[T]{
+		Value: make([]T, len(items)), NextLink: q.NextLink(s.base(c.Request)+c.Request.URL.EscapedPath(), next, len(items)),
+	}
 	for i, item := range items {
 		page.Value[i] = shape(item)
 	}

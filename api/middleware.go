@@ -56,7 +56,8 @@ func (s *server) logAccess(c *gin.Context) {
 		level = slog.LevelDebug
 	}
 	s.Log.LogAttrs(c.Request.Context(), level, "request answered",
-		slog.String("method", redact.Cut(c.Request.Method, maxLoggedMethod)), slog.String("path", redact.Cut(c.Request.URL.Path, maxLoggedPath)),
+		slog.String("method", redact.Cut(c.Request.Method, maxLoggedMethod)),
+		slog.String("path", redact.Cut(c.Request.URL.Path, maxLoggedPath)),
 		slog.Int("status", c.Writer.Status()), slog.Int("bytes", max(c.Writer.Size(), 0)),
 		slog.Duration("took", time.Since(start)), slog.String("client", c.ClientIP()), answer.LogID(c), principal(c))
 }

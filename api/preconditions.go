@@ -58,7 +58,10 @@ func preconditionsOf(h http.Header) (p preconditions, err error) {
 		for rest := text; rest != "" || tags == nil; {
 			found := tagPattern.FindStringSubmatch(rest)
 			if found == nil {
-				bad.Add(&job.FieldError{Path: name, Code: fields.Invalid, Value: text, Allowed: `*, or the values of ETag headers with their quotes, such as "1a-2b"`})
+				bad.Add(&job.FieldError{
+					Path: name, Code: fields.Invalid, Value: text,
+					Allowed: `*, or the values of ETag headers with their quotes, such as "1a-2b"`,
+				})
 				return nil
 			}
 			tags, rest = append(tags, found[1]), rest[len(found[0]):]
@@ -97,13 +100,16 @@ func failed(format string, args ...any) error {
 func (p preconditions) allowChange(exists bool, generation int) error {
 	ours := generationOf(entityTag(generation, nil))
 	names := func(tags []string, strip string) bool {
-		return exists && slices.ContainsFunc(tags, func(tag string) bool { return tag == anyTag || generationOf(strings.TrimPrefix(tag, strip)) == ours })
+		return exists && slices.ContainsFunc(
+			tags, func(tag string) bool { return tag == anyTag || generationOf(strings.TrimPrefix(tag, strip)) == ours },
+		)
 	}
 	switch {
 	case p.match != nil && !exists:
 		return failed("If-Match does not hold: the resource does not exist. Nothing was changed.")
 	case p.match != nil && !names(p.match, ""):
-		return failed("If-Match does not hold: the resource was changed since it had that entity tag. Nothing was changed: read it, and try again with its ETag.")
+		return failed("If-Match does not hold: the resource was changed since it had that entity tag. " +
+			"Nothing was changed: read it, and try again with its ETag.")
 	case names(p.noneMatch, "W/"):
 		return failed("If-None-Match does not hold: the resource exists. Nothing was changed.")
 	}
@@ -123,7 +129,9 @@ func replyTagged(c *gin.Context, generation int, shape any) error {
 	}
 	tag := entityTag(generation, body)
 	names := func(tags []string, strip string) bool {
-		return slices.ContainsFunc(tags, func(sent string) bool { return sent == anyTag || strings.TrimPrefix(sent, strip) == tag })
+		return slices.ContainsFunc(
+			tags, func(sent string) bool { return sent == anyTag || strings.TrimPrefix(sent, strip) == tag },
+		)
 	}
 	if p.match != nil && !names(p.match, "") {
 		return failed("If-Match does not hold: the resource was changed since it had that entity tag.")

@@ -96,8 +96,10 @@ func knownPaths(table []endpoint) string {
 		groups[i] = "..." + groups[i]
 	}
 	return "The paths are " + joined(groups, " and ") +
-		", where ... is /subscriptions/{id}/resourceGroups/{name}" + provider + ", or nothing for the default resource group; " +
-		"/subscriptions/{id}" + provider + " with " + or(below(inSubscription, "")) + "; " + joined(below(root, ""), " and ") + "."
+		", where ... is /subscriptions/{id}/resourceGroups/{name}" + provider +
+		", or nothing for the default resource group; " +
+		"/subscriptions/{id}" + provider + " with " + or(below(inSubscription, "")) + "; " +
+		joined(below(root, ""), " and ") + "."
 }
 
 // joined returns a list in words: the last two are joined by that word.

@@ -106,7 +106,9 @@ func (s *server) newRerunEntry(ctx context.Context) func(job.Rerun) resource.Rer
 	return func(r job.Rerun) resource.Rerun {
 		entry := resource.NewRerun(r)
 		if r.Err != nil {
-			shown := s.errors.Body(ctx, http.MethodPost, r.Err, "a job could not be run again", slog.String("job", r.Key.ARMID()))
+			shown := s.errors.Body(
+				ctx, http.MethodPost, r.Err, "a job could not be run again", slog.String("job", r.Key.ARMID()),
+			)
 			entry.Properties.Error = &shown
 		}
 		return entry

@@ -52,7 +52,8 @@ func (s *Service) start(ctx context.Context, o client.StartWorkflowOptions, work
 	o.WorkflowIDConflictPolicy = enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL
 	o.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
 	o.WorkflowExecutionErrorWhenAlreadyStarted = true
-	o.EnableEagerStart = o.StartDelay == 0 // with a worker in the same client, the first workflow task comes with the response
+	// With a worker in the same client, the first workflow task comes with the response.
+	o.EnableEagerStart = o.StartDelay == 0
 	ctx, cancel := context.WithTimeout(ctx, core.UpdateTimeout)
 	defer cancel()
 	until := time.Now().Add(optionalPatience)

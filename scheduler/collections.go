@@ -26,7 +26,9 @@ func (s *Service) Collection(ctx context.Context, k job.CollectionKey) (job.Coll
 //
 // Unless check is nil, it is called with the collection that is then replaced, or with nil before a new one is made.
 // An error of it is returned.
-func (s *Service) PutCollection(ctx context.Context, c job.Collection, check func(current *job.Collection) error) (stored job.Collection, created bool, err error) {
+func (s *Service) PutCollection(
+	ctx context.Context, c job.Collection, check func(current *job.Collection) error,
+) (stored job.Collection, created bool, err error) {
 	if err := c.Key.Validate(); err != nil {
 		return job.Collection{}, false, err
 	}
@@ -62,7 +64,9 @@ func (s *Service) PutCollection(ctx context.Context, c job.Collection, check fun
 
 // PatchCollection replaces a collection's properties with those that edit returns, which must be as
 // [almanac/job/input.MergeCollection] returns them. edit is called again if the collection was changed meanwhile.
-func (s *Service) PatchCollection(ctx context.Context, k job.CollectionKey, edit func(current job.Collection) (job.Collection, error)) (stored job.Collection, err error) {
+func (s *Service) PatchCollection(
+	ctx context.Context, k job.CollectionKey, edit func(current job.Collection) (job.Collection, error),
+) (stored job.Collection, err error) {
 	next, err := s.turns.take(ctx, k.WorkflowID())
 	if err != nil {
 		return job.Collection{}, err
@@ -85,7 +89,9 @@ func (s *Service) PatchCollection(ctx context.Context, k job.CollectionKey, edit
 
 // checkCollection calls check with the collection and returns its generation, which the change then has to name. It
 // returns 0, which stands for any, if there is nothing to check.
-func (s *Service) checkCollection(ctx context.Context, k job.CollectionKey, check func(current *job.Collection) error) (generation int, err error) {
+func (s *Service) checkCollection(
+	ctx context.Context, k job.CollectionKey, check func(current *job.Collection) error,
+) (generation int, err error) {
 	if check == nil {
 		return 0, nil
 	}
@@ -97,7 +103,9 @@ func (s *Service) checkCollection(ctx context.Context, k job.CollectionKey, chec
 }
 
 // DeleteCollection is [operations.Operations.DeleteCollection] with a check, as for [Service.PutCollection].
-func (s *Service) DeleteCollection(ctx context.Context, k job.CollectionKey, check func(current *job.Collection) error) (operation *job.Operation, err error) {
+func (s *Service) DeleteCollection(
+	ctx context.Context, k job.CollectionKey, check func(current *job.Collection) error,
+) (operation *job.Operation, err error) {
 	err = core.UntilUncontended(ctx, func() error {
 		generation, err := s.checkCollection(ctx, k, check)
 		if err == nil {
@@ -110,9 +118,14 @@ func (s *Service) DeleteCollection(ctx context.Context, k job.CollectionKey, che
 
 // replaceCollection replaces the properties of a collection. It fails if expected is not 0 and the
 // collection's generation is a different one.
-func (s *Service) replaceCollection(ctx context.Context, c job.Collection, expected int) (stored job.Collection, err error) {
+func (s *Service) replaceCollection(
+	ctx context.Context, c job.Collection, expected int,
+) (stored job.Collection, err error) {
 	err = s.core.Update(ctx, c.Key.WorkflowID(), workflows.UpdatePut, &stored,
-		workflows.PutRequest{Collection: c, Limits: new(quota.LimitsOf(&c.Properties, s.limits.Tiers[c.Properties.SKU.Name])), Expected: expected, Retarget: s.limits.AllowSecretRetargeting})
+		workflows.PutRequest{
+			Collection: c, Limits: new(quota.LimitsOf(&c.Properties, s.limits.Tiers[c.Properties.SKU.Name])), Expected: expected,
+			Retarget: s.limits.AllowSecretRetargeting,
+		})
 	return stored, err
 }
 
@@ -132,10 +145,13 @@ func (s *Service) createCollection(ctx context.Context, c job.Collection) (job.C
 	}
 	c.Generation = registered.Number // greater than that of any earlier collection of the name
 	return c, s.start(ctx, client.StartWorkflowOptions{
-		ID:                    c.Key.WorkflowID(),
-		StaticSummary:         "job collection " + c.Key.Name,
-		StaticDetails:         "`" + c.Key.ARMID() + "`",
-		Memo:                  map[string]any{workflows.MemoText: "job collection " + c.Key.Name, workflows.MemoID: c.Key.ARMID(), workflows.MemoRegistration: registered.Number},
+		ID:            c.Key.WorkflowID(),
+		StaticSummary: "job collection " + c.Key.Name,
+		StaticDetails: "`" + c.Key.ARMID() + "`",
+		Memo: map[string]any{
+			workflows.MemoText: "job collection " + c.Key.Name, workflows.MemoID: c.Key.ARMID(),
+			workflows.MemoRegistration: registered.Number,
+		},
 		TypedSearchAttributes: temporal.NewSearchAttributes(collectionAttributes(c.Key)...),
 		Priority:              collectionPriority,
 	}, workflows.TypeCollection, registries.CollectionInput{Collection: c, Registration: registered.Number})
@@ -147,7 +163,9 @@ var collectionPriority = temporal.Priority{PriorityKey: 1}
 
 // registerCollection registers a collection in its subscription. It starts the subscription's workflow if
 // that does not exist yet.
-func (s *Service) registerCollection(ctx context.Context, subscription string, r workflows.RegisterCollectionRequest) (registered workflows.Registration, err error) {
+func (s *Service) registerCollection(
+	ctx context.Context, subscription string, r workflows.RegisterCollectionRequest,
+) (registered workflows.Registration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, core.UpdateTimeout)
 	defer cancel()
 	id := job.SubscriptionWorkflowID(subscription)
@@ -156,7 +174,9 @@ func (s *Service) registerCollection(ctx context.Context, subscription string, r
 		if !wfclient.IsGone(err) {
 			return registered, err
 		}
-		err = s.start(ctx, client.StartWorkflowOptions{ID: id, StaticSummary: "subscription " + subscription, Priority: collectionPriority},
+		err = s.start(ctx, client.StartWorkflowOptions{
+			ID: id, StaticSummary: "subscription " + subscription, Priority: collectionPriority,
+		},
 			workflows.TypeSubscription, registries.SubscriptionInput{Subscription: subscription})
 		if err != nil && !errors.Is(err, core.ErrLost) {
 			return registered, err

@@ -40,7 +40,9 @@ func (s *Service) Job(ctx context.Context, k job.Key) (job.Job, error) {
 // PutJob replaces a job's definition with the one that edit returns, or creates the job. created reports
 // which. current is the job without its secrets; it is nil for a new job. edit must return a definition as
 // [almanac/job/input.ParseDefinition] does. It is called again if the job was changed, created or deleted meanwhile.
-func (s *Service) PutJob(ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error)) (j job.Job, created bool, err error) {
+func (s *Service) PutJob(
+	ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error),
+) (j job.Job, created bool, err error) {
 	if err := k.Validate(); err != nil {
 		return job.Job{}, false, err
 	}
@@ -68,7 +70,9 @@ func (s *Service) PutJob(ctx context.Context, k job.Key, edit func(current *job.
 		if err != nil {
 			return job.Job{}, err
 		}
-		return startInTime(ctx, func(ctx context.Context) (job.Job, error) { return s.createJob(ctx, c, k.Name, d, false, &own) })
+		return startInTime(
+			ctx, func(ctx context.Context) (job.Job, error) { return s.createJob(ctx, c, k.Name, d, false, &own) },
+		)
 	}
 	next, err := s.turns.take(ctx, k.WorkflowID())
 	if err != nil {
@@ -112,7 +116,9 @@ func (a *attempts) created(current *job.Job) bool {
 }
 
 // PatchJob is [Service.PutJob] for a job that exists.
-func (s *Service) PatchJob(ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error)) (j job.Job, err error) {
+func (s *Service) PatchJob(
+	ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error),
+) (j job.Job, err error) {
 	if err := k.Validate(); err != nil {
 		return job.Job{}, err
 	}
@@ -131,7 +137,9 @@ func (s *Service) PatchJob(ctx context.Context, k job.Key, edit func(current *jo
 // createUnread creates a job that is most likely new, without the query that would tell. done reports whether that
 // was decided: it is not if the name is registered already, or if something else is wrong that does not matter for a
 // job that exists.
-func (s *Service) createUnread(ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error), own *attempts) (j job.Job, done bool, err error) {
+func (s *Service) createUnread(
+	ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error), own *attempts,
+) (j job.Job, done bool, err error) {
 	if !s.registrar.Growing(k.Collection) || s.space() != nil {
 		return job.Job{}, false, nil
 	}
@@ -143,16 +151,22 @@ func (s *Service) createUnread(ctx context.Context, k job.Key, edit func(current
 	if err != nil {
 		return job.Job{}, false, err
 	}
-	j, err = startInTime(ctx, func(ctx context.Context) (job.Job, error) { return s.createJob(ctx, c, k.Name, d, true, own) })
+	j, err = startInTime(
+		ctx, func(ctx context.Context) (job.Job, error) { return s.createJob(ctx, c, k.Name, d, true, own) },
+	)
 	return j, !errors.Is(err, registrations.ErrTaken) && !errors.Is(err, core.ErrLost) && !core.IsMissing(err), err
 }
 
 // createJob registers the job's name in its collection and starts its workflow. The name counts against the quota
 // from then on. If the start fails, the collection forgets the name. With ifNew, the error is
 // [registrations.ErrTaken] if the name is registered already.
-func (s *Service) createJob(ctx context.Context, c job.Collection, name string, definition job.Definition, ifNew bool, own *attempts) (job.Job, error) {
+func (s *Service) createJob(
+	ctx context.Context, c job.Collection, name string, definition job.Definition, ifNew bool, own *attempts,
+) (job.Job, error) {
 	now := s.core.Now()
-	registered, collection, err := s.registrar.Register(ctx, &c, workflows.RegisterJob{Name: name, Requirements: quota.RequirementsOf(&definition, now), IfNew: ifNew})
+	registered, collection, err := s.registrar.Register(
+		ctx, &c, workflows.RegisterJob{Name: name, Requirements: quota.RequirementsOf(&definition, now), IfNew: ifNew},
+	)
 	if err != nil {
 		return job.Job{}, err
 	}
@@ -167,10 +181,13 @@ func (s *Service) createJob(ctx context.Context, c job.Collection, name string, 
 	}
 	s.showNext(&input)
 	err = s.start(ctx, client.StartWorkflowOptions{
-		ID:                    k.WorkflowID(),
-		StaticSummary:         definition.Text(),
-		StaticDetails:         staticDetails(input.Snapshot()),
-		Memo:                  map[string]any{workflows.MemoText: definition.Text(), workflows.MemoID: k.ARMID(), workflows.MemoOutline: input.Outline(), workflows.MemoRegistration: registered.Number},
+		ID:            k.WorkflowID(),
+		StaticSummary: definition.Text(),
+		StaticDetails: staticDetails(input.Snapshot()),
+		Memo: map[string]any{
+			workflows.MemoText: definition.Text(), workflows.MemoID: k.ARMID(), workflows.MemoOutline: input.Outline(),
+			workflows.MemoRegistration: registered.Number,
+		},
 		TypedSearchAttributes: temporal.NewSearchAttributes(jobAttributes(&input)...),
 		Priority:              temporal.Priority{FairnessKey: fairnessKey(k.Collection)},
 		StartDelay:            startDelay(&input, workflows.RegisteredAt(registered.Number)),
@@ -200,7 +217,9 @@ func fairnessKey(k job.CollectionKey) string {
 
 // editJob replaces the definition of a job with the one that edit returns. It fails if the job was changed
 // meanwhile, or if its collection does not allow the new definition.
-func (s *Service) editJob(ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error)) (j job.Job, err error) {
+func (s *Service) editJob(
+	ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error),
+) (j job.Job, err error) {
 	current, err := s.core.JobToChange(ctx, k)
 	if err != nil {
 		return job.Job{}, err
@@ -218,7 +237,10 @@ func (s *Service) editJob(ctx context.Context, k job.Key, edit func(current *job
 		}
 	}
 	err = s.core.Update(ctx, current.Key.WorkflowID(), workflows.UpdateReplace, &j,
-		workflows.ReplaceRequest{Definition: d, Text: d.Text(), Generation: current.Generation, Retarget: s.limits.AllowSecretRetargeting, ShowNext: s.showsNext()})
+		workflows.ReplaceRequest{
+			Definition: d, Text: d.Text(), Generation: current.Generation, Retarget: s.limits.AllowSecretRetargeting,
+			ShowNext: s.showsNext(),
+		})
 	j = s.changed(ctx, j, err)
 	if err != nil || combined == wanted {
 		return j, err
@@ -226,7 +248,9 @@ func (s *Service) editJob(ctx context.Context, k job.Key, edit func(current *job
 	if err := s.reserve(ctx, current, wanted, true); err != nil {
 		// The job is changed nevertheless. The collection counts the old requirements until the job's next
 		// change; the only effect is that it may refuse a change of its plan.
-		s.core.Log.WarnContext(ctx, "a job requires less now, and its collection could not be informed", "job", current.Key.ARMID(), "error", err)
+		s.core.Log.WarnContext(
+			ctx, "a job requires less now, and its collection could not be informed", "job", current.Key.ARMID(), "error", err,
+		)
 	}
 	return j, nil
 }
@@ -239,7 +263,8 @@ func (s *Service) reserve(ctx context.Context, current job.Job, requirements quo
 		return err
 	}
 	return s.core.Update(ctx, c.Key.WorkflowID(), workflows.UpdateReserve, nil, workflows.ReserveRequest{
-		Name: current.Key.Name, Requirements: requirements, Job: current.Generation + 1, Final: committed, Tiers: s.limits.Tiers,
+		Name: current.Key.Name, Requirements: requirements, Job: current.Generation + 1, Final: committed,
+		Tiers: s.limits.Tiers,
 	})
 }
 
@@ -304,7 +329,10 @@ func (s *Service) DeleteJob(ctx context.Context, k job.Key, check func(current *
 		case err == nil || kind != job.KindUnavailable && kind != job.KindInternal || core.IsUnchanged(err) && !again:
 			return err
 		case s.collectionAnswers(ctx, k.Collection):
-			s.core.Log.WarnContext(ctx, "a job that is being deleted did not answer; its workflow is terminated", slog.String("job", k.ARMID()), slog.Any("error", err))
+			s.core.Log.WarnContext(
+				ctx, "a job that is being deleted did not answer; its workflow is terminated", slog.String("job", k.ARMID()),
+				slog.Any("error", err),
+			)
 			return s.core.Error(ctx, s.terminateDeleted(ctx, k), core.MissingJob(k))
 		case wfclient.Sleep(ctx, core.MaxRetryPause) != nil:
 			return err
@@ -352,7 +380,9 @@ func (s *Service) collectionAnswers(ctx context.Context, k job.CollectionKey) bo
 // terminateDeleted terminates the workflow of a job that did not answer its deletion, and unregisters its name. It
 // does the latter even if it times out before it is certain that no request is sent any more.
 func (s *Service) terminateDeleted(ctx context.Context, k job.Key) error {
-	err := lookups.Terminate(ctx, s.core.Temporal, s.core.Converter, k.WorkflowID(), "it was deleted, and did not answer", 0)
+	err := lookups.Terminate(
+		ctx, s.core.Temporal, s.core.Converter, k.WorkflowID(), "it was deleted, and did not answer", 0,
+	)
 	if err == nil || wfclient.IsTimeout(err) {
 		s.signalRemoved(ctx, k)
 	}
@@ -364,8 +394,13 @@ func (s *Service) terminateDeleted(ctx context.Context, k job.Key) error {
 func (s *Service) signalRemoved(ctx context.Context, k job.Key) {
 	signalCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), collectionTimeout)
 	defer cancel()
-	if err := s.core.Temporal.SignalWorkflow(signalCtx, k.Collection.WorkflowID(), "", workflows.SignalRemoved, workflows.Registration{Name: k.Name}); err != nil {
-		s.core.Log.WarnContext(ctx, "a job is deleted, and its collection could not be informed", slog.String("job", k.ARMID()), slog.Any("error", err))
+	removed := workflows.Registration{Name: k.Name}
+	err := s.core.Temporal.SignalWorkflow(signalCtx, k.Collection.WorkflowID(), "", workflows.SignalRemoved, removed)
+	if err != nil {
+		s.core.Log.WarnContext(
+			ctx, "a job is deleted, and its collection could not be informed", slog.String("job", k.ARMID()),
+			slog.Any("error", err),
+		)
 	}
 }
 

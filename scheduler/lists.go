@@ -20,7 +20,9 @@ import (
 // Jobs returns a page of a collection's jobs, in order of creation, and the continuation, which is empty on
 // the last page. If many jobs do not answer, the page has fewer entries than requested, or none, and still
 // has a continuation.
-func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p listing.Page) (page []job.Job, next string, err error) {
+func (s *Service) Jobs(
+	ctx context.Context, k job.CollectionKey, p listing.Page,
+) (page []job.Job, next string, err error) {
 	deadline := time.Now().Add(listTime)
 	if err := k.Validate(); err != nil {
 		return nil, "", err
@@ -65,7 +67,9 @@ func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p listing.Page)
 // Collections returns a page of the collections of a subscription, or of one of its resource groups if
 // resourceGroup is not empty. They are sorted by name, then by resource group. The continuation is empty on
 // the last page. If many collections do not answer, the page is short, as in [Service.Jobs].
-func (s *Service) Collections(ctx context.Context, subscription, resourceGroup string, p listing.Page) (page []job.Collection, next string, err error) {
+func (s *Service) Collections(
+	ctx context.Context, subscription, resourceGroup string, p listing.Page,
+) (page []job.Collection, next string, err error) {
 	deadline := time.Now().Add(listTime)
 	if p, err = resume(p); err != nil {
 		return nil, "", err
@@ -86,7 +90,8 @@ func (s *Service) Collections(ctx context.Context, subscription, resourceGroup s
 	}
 	paths = slices.DeleteFunc(paths, func(path string) bool {
 		group, name, _ := strings.Cut(path, "/")
-		return resourceGroup != "" && job.NormalizeName(group) != job.NormalizeName(resourceGroup) || len(after) > 0 && byName(path, string(after)) <= 0 ||
+		return resourceGroup != "" && job.NormalizeName(group) != job.NormalizeName(resourceGroup) ||
+			len(after) > 0 && byName(path, string(after)) <= 0 ||
 			!p.ShowsCollection(job.CollectionKey{Subscription: subscription, ResourceGroup: group, Name: name})
 	})
 	slices.SortFunc(paths, byName)
@@ -96,7 +101,9 @@ func (s *Service) Collections(ctx context.Context, subscription, resourceGroup s
 		id:       func(path string) string { return job.CollectionWorkflowID(subscription, path) },
 		unreadable: func(path, why string) job.Collection {
 			group, name, _ := strings.Cut(path, "/")
-			return job.Collection{Key: job.CollectionKey{Subscription: subscription, ResourceGroup: group, Name: name}, Unread: why}
+			return job.Collection{
+				Key: job.CollectionKey{Subscription: subscription, ResourceGroup: group, Name: name}, Unread: why,
+			}
 		},
 		matches:      func(*job.Collection) bool { return true },
 		continuation: func(path string) string { return base64.RawURLEncoding.EncodeToString([]byte(path)) },
@@ -165,6 +172,7 @@ func (s *Service) explain(ctx context.Context, k job.CollectionKey, jobs ...*job
 		return
 	}
 	for _, j := range jobs {
-		j.Status.Reason = "The job collection is " + strings.ToLower(string(c.Properties.State)) + ", so none of its jobs runs on its schedule."
+		j.Status.Reason = "The job collection is " + strings.ToLower(string(c.Properties.State)) +
+			", so none of its jobs runs on its schedule."
 	}
 }

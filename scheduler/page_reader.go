@@ -47,7 +47,9 @@ type entry[T any] struct {
 // readPage returns a page of the items, in their order, and its continuation. Closed workflows and entries
 // that the filter rejects are left out. If many workflows do not answer, the page may be short or empty,
 // but it covers at least one batch of items.
-func readPage[I, T any](ctx context.Context, s *Service, p listing.Page, l source[I, T]) (page []T, next string, err error) {
+func readPage[I, T any](
+	ctx context.Context, s *Service, p listing.Page, l source[I, T],
+) (page []T, next string, err error) {
 	var found []T
 	var of []I // the items of found
 	asked := 0
@@ -67,7 +69,9 @@ func readPage[I, T any](ctx context.Context, s *Service, p listing.Page, l sourc
 			case wfclient.IsGone(e.err):
 				continue
 			case e.err != nil:
-				s.core.Log.WarnContext(ctx, "a job or job collection in a list could not be read", slog.String("id", ids[i]), slog.Any("error", e.err))
+				s.core.Log.WarnContext(
+					ctx, "a job or job collection in a list could not be read", slog.String("id", ids[i]), slog.Any("error", e.err),
+				)
 				e.status = l.unreadable(items[i], core.Why(e.err))
 			}
 			if l.matches(&e.status) {

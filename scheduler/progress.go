@@ -33,7 +33,9 @@ type pending struct {
 }
 
 // pendingOf returns the activities of a job's actions that have not ended, by their ids.
-func (s *Service) pendingOf(ctx context.Context, id string, found *workflowservice.DescribeWorkflowExecutionResponse) map[string]*pending {
+func (s *Service) pendingOf(
+	ctx context.Context, id string, found *workflowservice.DescribeWorkflowExecutionResponse,
+) map[string]*pending {
 	all := map[string]*pending{}
 	for _, a := range found.GetPendingActivities() {
 		if a.GetActivityType().GetName() != activities.TypeAction {
@@ -75,9 +77,10 @@ func standingOf(name string, o *job.Ongoing, p *pending, now time.Time) standing
 	if p != nil {
 		attempts, next = attempts+len(p.Attempts), p.next()
 		if n := len(p.Attempts); n > 0 {
-			before = &job.LastError{Message: redact.Cut(p.Attempts[n-1].Why(), job.MaxError), EndTime: job.NewTime(p.Attempts[n-1].End)}
+			last := p.Attempts[n-1]
+			before = &job.LastError{Message: redact.Cut(last.Why(), job.MaxError), EndTime: job.NewTime(last.End)}
 			if o.ActionName == job.MainAction {
-				st.failed = p.Attempts[n-1].Outcome != job.OutcomeCompleted
+				st.failed = last.Outcome != job.OutcomeCompleted
 				st.last = before
 			}
 		}
@@ -88,7 +91,9 @@ func standingOf(name string, o *job.Ongoing, p *pending, now time.Time) standing
 	}
 	st.stage, st.reason = stageOf(o, p, next, now)
 	if st.failed && attempts > 0 && attempts < o.MaxAttempts && !final && !o.Withdrawn {
-		st.retry = &job.Retry{Execution: name, ActionName: o.ActionName, Attempt: attempts + 1, MaxAttempts: o.MaxAttempts, LastError: before}
+		st.retry = &job.Retry{
+			Execution: name, ActionName: o.ActionName, Attempt: attempts + 1, MaxAttempts: o.MaxAttempts, LastError: before,
+		}
 		if st.stage == job.StageWaiting {
 			st.retry.NextAttemptTime = job.NewTime(next)
 		}
@@ -111,11 +116,13 @@ func (p *pending) next() time.Time {
 func stageOf(o *job.Ongoing, p *pending, next, now time.Time) (job.Stage, string) {
 	switch {
 	case o.Deferred:
-		return job.StageWaiting, "The job had so many requests that its workflow begins a new run first, once the attempts that are being made have ended."
+		return job.StageWaiting, "The job had so many requests that its workflow begins a new run first, " +
+			"once the attempts that are being made have ended."
 	case o.Activity == "" && next.After(now), p != nil && next.After(now) && !p.MaybeSent():
 		return job.StageWaiting, "The next attempt begins at " + job.NewTime(next).String() + "."
 	case o.Activity == "":
-		return job.StageWaiting, "The job's workflow begins a new run first, once the attempts that are being made have ended."
+		return job.StageWaiting, "The job's workflow begins a new run first, " +
+			"once the attempts that are being made have ended."
 	case o.Due.After(now):
 		return job.StageWaiting, "It is due at " + job.NewTime(o.Due).String() + "."
 	case p == nil:
@@ -138,14 +145,18 @@ func stageOf(o *job.Ongoing, p *pending, next, now time.Time) (job.Stage, string
 func (s *Service) showFailures(ctx context.Context, j *job.Job) {
 	running, now := j.Running, s.core.Now()
 	j.Running = nil
-	if running == nil || !slices.ContainsFunc(running.Executions, func(o job.Ongoing) bool { return o.Failed() || o.Activity != "" && !o.Due.After(now) }) {
+	isDue := func(o job.Ongoing) bool { return o.Failed() || o.Activity != "" && !o.Due.After(now) }
+	if running == nil || !slices.ContainsFunc(running.Executions, isDue) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, core.DescribeTimeout)
 	defer cancel()
 	found, err := s.core.Temporal.DescribeWorkflowExecution(ctx, j.Key.WorkflowID(), running.Run)
 	if err != nil {
-		s.core.Log.WarnContext(ctx, "the attempts that are being made could not be read; a job is shown as its workflow knows it", slog.String("job", j.Key.ARMID()), slog.Any("error", err))
+		s.core.Log.WarnContext(
+			ctx, "the attempts that are being made could not be read; a job is shown as its workflow knows it",
+			slog.String("job", j.Key.ARMID()), slog.Any("error", err),
+		)
 	}
 	activities := s.pendingOf(ctx, j.Key.WorkflowID(), found)
 	for i := range running.Executions {
@@ -178,13 +189,18 @@ func (s *Service) Execution(ctx context.Context, k job.Key, name string) (e job.
 			return e, s.core.ReadError(ctx, err, k)
 		}
 		if !ok || registration != j.Registration || repeat > j.Numbered {
-			return e, job.NotFound("jobcollections/"+j.Key.Collection.Name+"/jobs/"+j.Key.Name+"/executions/"+name, k.Collection.ResourceGroup)
+			return e, job.NotFound(
+				"jobcollections/"+j.Key.Collection.Name+"/jobs/"+j.Key.Name+"/executions/"+name, k.Collection.ResourceGroup,
+			)
 		}
 		found, err := s.core.Temporal.DescribeWorkflowExecution(ctx, k.WorkflowID(), "")
 		if err != nil {
 			return e, s.core.Error(ctx, err, core.MissingJob(k))
 		}
-		e = job.Progress{Key: j.Key, Name: job.ExecutionName(registration, repeat), Stage: job.StageEnded, Execution: job.Execution{Repeat: repeat, Job: j.Key.Name, Collection: j.Key.Collection.Name}}
+		e = job.Progress{
+			Key: j.Key, Name: job.ExecutionName(registration, repeat), Stage: job.StageEnded,
+			Execution: job.Execution{Repeat: repeat, Job: j.Key.Name, Collection: j.Key.Collection.Name},
+		}
 		settled := s.locate(ctx, &j, found, &e)
 		if !settled && looks < executionLooks && wfclient.Sleep(ctx, executionPause) == nil {
 			continue
@@ -197,7 +213,9 @@ func (s *Service) Execution(ctx context.Context, k job.Key, name string) (e job.
 
 // locate sets how an execution stands that has not ended. It returns false if what the workflow and the server say
 // does not fit, since it has just changed.
-func (s *Service) locate(ctx context.Context, j *job.Job, found *workflowservice.DescribeWorkflowExecutionResponse, e *job.Progress) bool {
+func (s *Service) locate(
+	ctx context.Context, j *job.Job, found *workflowservice.DescribeWorkflowExecutionResponse, e *job.Progress,
+) bool {
 	if j.Running == nil {
 		return true
 	}

@@ -18,7 +18,9 @@ import (
 // be read or started are in the results with the error.
 //
 // Jobs that the page before started are not started twice by the same request: see [Service.RerunJob].
-func (s *Service) RerunJobs(ctx context.Context, k job.CollectionKey, p listing.Page, request string) ([]job.Rerun, string, error) {
+func (s *Service) RerunJobs(
+	ctx context.Context, k job.CollectionKey, p listing.Page, request string,
+) ([]job.Rerun, string, error) {
 	p.Filter.LastOutcome, p.Filter.WithUnread = job.OutcomeFailed, true
 	jobs, next, err := s.Jobs(ctx, k, p)
 	if err != nil {
@@ -51,7 +53,8 @@ func (s *Service) RerunJob(ctx context.Context, k job.Key, request string) job.R
 	if result.Err == nil {
 		var answer job.RerunAnswer
 		err := s.core.Update(ctx, k.WorkflowID(), workflows.UpdateRerun, &answer, request)
-		result.Status, result.Execution, result.Err = answer.Status, answer.Execution, s.core.Error(ctx, err, core.MissingJob(k))
+		result.Status, result.Execution = answer.Status, answer.Execution
+		result.Err = s.core.Error(ctx, err, core.MissingJob(k))
 	}
 	if result.Err != nil {
 		result.Status = job.RerunRefused

@@ -18,9 +18,9 @@ import (
 
 	"almanac/job"
 	"almanac/job/input"
-	"almanac/scheduler/alerting"
 	"almanac/scheduler/core"
 	"almanac/scheduler/history"
+	"almanac/scheduler/notifications"
 	"almanac/scheduler/operations"
 	"almanac/scheduler/overview"
 	"almanac/scheduler/readiness"
@@ -51,9 +51,9 @@ type Options struct {
 // A Service creates, changes, reads and deletes jobs and collections. Its errors are of type [job.Error].
 // It is safe for concurrent use.
 type Service struct {
-	*overview.Overview     // what happened and what comes next across jobs
-	*alerting.Alerting     // tests and deliveries of notifications
-	*operations.Operations // changes of whole collections
+	*overview.Overview           // what happened and what comes next across jobs
+	*notifications.Notifications // tests and deliveries of notifications
+	*operations.Operations       // changes of whole collections
 
 	core      *core.Client
 	limits    *input.Limits
@@ -78,16 +78,16 @@ func New(o Options) *Service {
 	})
 	limits := input.DefaultLimits()
 	s := &Service{
-		core:       c,
-		limits:     cmp.Or(o.Limits, &limits),
-		lead:       o.Lead,
-		wantsNext:  o.ShowNext,
-		space:      o.CheckSpace,
-		history:    history.New(c),
-		trail:      trail.New(c),
-		readiness:  readiness.New(c.Temporal, c.Namespace, c.Log),
-		Alerting:   alerting.New(c),
-		Operations: operations.New(c),
+		core:          c,
+		limits:        cmp.Or(o.Limits, &limits),
+		lead:          o.Lead,
+		wantsNext:     o.ShowNext,
+		space:         o.CheckSpace,
+		history:       history.New(c),
+		trail:         trail.New(c),
+		readiness:     readiness.New(c.Temporal, c.Namespace, c.Log),
+		Notifications: notifications.New(c),
+		Operations:    operations.New(c),
 	}
 	if s.space == nil {
 		s.space = func() error { return nil }

@@ -17,7 +17,8 @@ import (
 // them, but for those that are [Optional]. That of the next run is needed where [Options.ShowNext] asks for it.
 func SearchAttributes() map[string]enums.IndexedValueType {
 	attributes := map[string]enums.IndexedValueType{
-		workflows.AttributeOutlineTime: enums.INDEXED_VALUE_TYPE_DATETIME, workflows.AttributeNextRun: enums.INDEXED_VALUE_TYPE_DATETIME,
+		workflows.AttributeOutlineTime: enums.INDEXED_VALUE_TYPE_DATETIME,
+		workflows.AttributeNextRun:     enums.INDEXED_VALUE_TYPE_DATETIME,
 	}
 	for _, name := range []string{
 		workflows.AttributeSubscription, workflows.AttributeResourceGroup, workflows.AttributeCollection,
@@ -79,14 +80,15 @@ func jobAttributes(in *state.Input) []temporal.SearchAttributeUpdate {
 // buildIDs is set when a job is started. See [workflows.BuildIDs].
 var buildIDs = temporal.NewSearchAttributeKeyKeywordList(workflows.AttributeBuildIDs)
 
-// refusesBuildIDs reports whether the server does not let callers set buildIDs. Temporal (1.32) does, and means not to some day.
+// refusesBuildIDs reports whether the server does not let callers set buildIDs. Temporal (1.32) does, and means not
+// to some day.
 func refusesBuildIDs(err error) bool {
 	_, ok := errors.AsType[*serviceerror.InvalidArgument](err)
 	return ok && strings.Contains(err.Error(), buildIDs.GetName())
 }
 
-// withoutMissing returns attributes without those of lastOutcome and outlineTime that the namespace is known to lack, and without
-// buildIDs if they are known to be refused.
+// withoutMissing returns attributes without those of lastOutcome and outlineTime that the namespace is known to lack,
+// and without buildIDs if they are known to be refused.
 func (s *Service) withoutMissing(a temporal.SearchAttributes) temporal.SearchAttributes {
 	updates := []temporal.SearchAttributeUpdate{a.Copy()}
 	if _, lacks := s.lacking.Load(lastOutcome.GetName()); lacks {

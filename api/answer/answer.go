@@ -31,7 +31,9 @@ func Identify(c *gin.Context) {
 	c.Header(headerRequestID, uuid.NewString())
 	c.Header(headerCorrelationID, correlation)
 	c.Header(headerRoutingID, "ALMANAC:"+time.Now().UTC().Format("20060102T150405Z")+":"+correlation)
-	if id := c.GetHeader(headerClientID); strings.EqualFold(c.GetHeader(headerReturnID), "true") && len(id) <= maxClientID && !strings.ContainsFunc(id, notPrintable) {
+	id := c.GetHeader(headerClientID)
+	printable := len(id) <= maxClientID && !strings.ContainsFunc(id, notPrintable)
+	if printable && strings.EqualFold(c.GetHeader(headerReturnID), "true") {
 		c.Header(headerClientID, id)
 	}
 	c.Header("Cache-Control", "no-store")

@@ -86,7 +86,10 @@ func (e Errors) Body(ctx context.Context, method string, err error, failure stri
 		return body
 	}
 	if !errors.Is(ctx.Err(), context.Canceled) {
-		e.Log.LogAttrs(ctx, slog.LevelError, failure, append([]slog.Attr{slog.Any("error", err), slog.Any("cause", rootOf(err))}, attrs...)...)
+		e.Log.LogAttrs(
+			ctx, slog.LevelError, failure,
+			append([]slog.Attr{slog.Any("error", err), slog.Any("cause", rootOf(err))}, attrs...)...,
+		)
 	}
 	return internal
 }

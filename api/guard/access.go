@@ -80,12 +80,16 @@ func (g *Guard) caller(r *http.Request) (*access.Principal, error) {
 		}
 	}
 	if r.Header.Get("Authorization") != "" {
-		return nil, &access.CredentialError{Problem: "The header Authorization has no credential of a kind that is accepted here."}
+		return nil, &access.CredentialError{
+			Problem: "The header Authorization has no credential of a kind that is accepted here.",
+		}
 	}
 	return nil, errNoCredential
 }
 
-var errNoCredential = &access.CredentialError{Problem: "The request has no credential. Send a token in the header Authorization, as Bearer TOKEN."}
+var errNoCredential = &access.CredentialError{
+	Problem: "The request has no credential. Send a token in the header Authorization, as Bearer TOKEN.",
+}
 
 func (g *Guard) policy() *access.Policy {
 	if g.Access.Policy == nil {
@@ -103,18 +107,25 @@ func (g *Guard) refuseCredential(c *gin.Context, err error) {
 		return
 	}
 	if !ok {
-		g.Errors.Log.WarnContext(c.Request.Context(), "a credential could not be checked", slog.Any("error", err), answer.LogID(c))
+		g.Errors.Log.WarnContext(
+			c.Request.Context(), "a credential could not be checked", slog.Any("error", err), answer.LogID(c),
+		)
 		g.Errors.Fail(c, &job.Error{Kind: job.KindUnavailable, Code: "ServiceUnavailable", Err: err,
 			Message: "The credential could not be checked now, since its issuer does not answer."})
 		return
 	}
 	challenge := `Bearer realm="almanac"`
 	if bad != errNoCredential {
-		g.Errors.Log.InfoContext(c.Request.Context(), "a credential was refused", slog.Any("error", bad), slog.Any("cause", bad.Err), answer.LogID(c))
+		g.Errors.Log.InfoContext(
+			c.Request.Context(), "a credential was refused", slog.Any("error", bad), slog.Any("cause", bad.Err), answer.LogID(c),
+		)
 		challenge += `, error="invalid_token", error_description="` + strings.ReplaceAll(bad.Problem, `"`, "'") + `"`
 	}
 	c.Header("WWW-Authenticate", challenge)
-	answer.Error(c, http.StatusUnauthorized, job.ErrorBody{Code: "AuthenticationFailed", Message: "Authentication failed. " + bad.Problem})
+	answer.Error(
+		c, http.StatusUnauthorized,
+		job.ErrorBody{Code: "AuthenticationFailed", Message: "Authentication failed. " + bad.Problem},
+	)
 }
 
 // limitStranger limits the requests of an address whose sender is not known, and those of them that sent a credential
@@ -144,7 +155,8 @@ func forbidden(who *access.Principal, a access.Action, scope access.Scope, role 
 		has = fmt.Sprintf("Its role there is %s.", role)
 	}
 	return &job.Error{Kind: job.KindForbidden, Code: "AuthorizationFailed", Message: fmt.Sprintf(
-		"The client '%.200s' does not have authorization to perform action '%s' over scope '%s'. %s", who.Name, a, scope, has)}
+		"The client '%.200s' does not have authorization to perform action '%s' over scope '%s'. %s",
+		who.Name, a, scope, has)}
 }
 
 // hidden returns the error for a collection or a job that the caller may not see. It is the one for a resource that

@@ -38,7 +38,9 @@ func (g *Guard) LimitCaller(c *gin.Context) {
 func (g *Guard) refuseCaller(c *gin.Context, r *callers.Refusal) {
 	c.Header("Retry-After", strconv.Itoa(r.Seconds()))
 	answer.Error(c, http.StatusTooManyRequests, job.ErrorBody{
-		Code:    "TooManyRequests",
-		Message: fmt.Sprintf("The caller %s %s. Nothing was done: send the request again in %d s.", g.Caller(c.Request), r.Reason, r.Seconds()),
+		Code: "TooManyRequests",
+		Message: fmt.Sprintf(
+			"The caller %s %s. Nothing was done: send the request again in %d s.", g.Caller(c.Request), r.Reason, r.Seconds(),
+		),
 	})
 }

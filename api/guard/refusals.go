@@ -3,6 +3,7 @@ package guard
 import (
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -26,7 +27,8 @@ func (g *Guard) Audit(c *gin.Context) {
 	c.Next()
 	status := c.Writer.Status()
 	_, noted := c.Get(actionKey)
-	if !noted && status != http.StatusUnauthorized && status != http.StatusForbidden && status != http.StatusMisdirectedRequest {
+	refused := []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusMisdirectedRequest}
+	if !noted && !slices.Contains(refused, status) {
 		return
 	}
 	code := answer.Code(c)
@@ -34,12 +36,15 @@ func (g *Guard) Audit(c *gin.Context) {
 		code = "MisdirectedRequest" // CheckHost has answered
 	}
 	err := g.Refusals.Write(refusals.Refusal{
-		Time: time.Now(), Principal: c.GetString(principalKey), Client: c.ClientIP(), Method: c.Request.Method, Path: c.Request.URL.Path,
+		Time: time.Now(), Principal: c.GetString(principalKey), Client: c.ClientIP(), Method: c.Request.Method,
+		Path:   c.Request.URL.Path,
 		Action: c.GetString(actionKey), Status: status, Code: code,
 		RequestID: answer.RequestID(c), CorrelationID: answer.CorrelationID(c),
 	})
 	if err != nil {
-		g.Errors.Log.ErrorContext(c.Request.Context(), "a refused request is missing in the audit log", slog.Any("error", err), answer.LogID(c))
+		g.Errors.Log.ErrorContext(
+			c.Request.Context(), "a refused request is missing in the audit log", slog.Any("error", err), answer.LogID(c),
+		)
 	}
 }
 

@@ -75,7 +75,9 @@ func nearestParameter(name string, known []string) string {
 	}
 	plain := func(name string) string { return strings.TrimPrefix(fields.Normalize(name), "$") }
 	for _, k := range known {
-		if short, long := plain(k), plain(name); len(short) > 2 && len(long) > 2 && (strings.HasPrefix(long, short) || strings.HasPrefix(short, long)) {
+		short, long := plain(k), plain(name)
+		begins := strings.HasPrefix(long, short) || strings.HasPrefix(short, long)
+		if begins && len(short) > 2 && len(long) > 2 {
 			return k
 		}
 	}
@@ -138,13 +140,16 @@ func BadRequest(message string, bad *fields.Errors) error {
 	if len(bad.List) == 0 {
 		return nil
 	}
-	return &job.Error{Kind: job.KindInvalid, Code: "BadRequest", Message: message, Fields: bad.List, Unlisted: bad.Unlisted}
+	return &job.Error{
+		Kind: job.KindInvalid, Code: "BadRequest", Message: message, Fields: bad.List, Unlisted: bad.Unlisted,
+	}
 }
 
 // ReadBody reads a body of any content type, up to the limit of the server. A Content-Encoding other than
 // identity is an error.
 func ReadBody(c *gin.Context) ([]byte, error) {
-	if encoding := strings.Join(c.Request.Header.Values("Content-Encoding"), ", "); encoding != "" && !strings.EqualFold(encoding, "identity") {
+	encoding := strings.Join(c.Request.Header.Values("Content-Encoding"), ", ")
+	if encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, &job.Error{
 			Kind: job.KindInvalid, Code: "BadRequest",
 			Message: fmt.Sprintf("The body has the Content-Encoding %.40q; send it without one.", encoding),
@@ -158,7 +163,9 @@ func ReadBody(c *gin.Context) ([]byte, error) {
 		}
 	}
 	if err != nil {
-		return nil, &job.Error{Kind: job.KindInvalid, Code: "BadRequest", Message: "The body could not be read to its end.", Err: err}
+		return nil, &job.Error{
+			Kind: job.KindInvalid, Code: "BadRequest", Message: "The body could not be read to its end.", Err: err,
+		}
 	}
 	return body, nil
 }

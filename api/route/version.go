@@ -29,7 +29,8 @@ func CheckVersion(required bool) func(c *gin.Context) error {
 		case text == "" && required:
 			return &job.Error{
 				Kind: job.KindInvalid, Code: "MissingApiVersionParameter",
-				Message: "The api-version query parameter (?api-version=) is required for all requests. The supported versions are '" + supported + "'.",
+				Message: "The api-version query parameter (?api-version=) is required for all requests. " +
+					"The supported versions are '" + supported + "'.",
 			}
 		case len(given) > 0 && !slices.ContainsFunc(Versions, func(v string) bool { return strings.EqualFold(v, text) }):
 			return &job.Error{

@@ -6,7 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"time"
-	"unicode/utf8"
+
+	"almanac/internal/fields"
 )
 
 // An Operation is a kind of change, in the words of Azure's activity log.
@@ -125,9 +126,8 @@ func (v Version) member(name string) Version {
 func (v Version) secret() bool { return v.full != nil && !reflect.DeepEqual(v.full, v.shown) }
 
 func shortened(value any) any {
-	text, ok := value.(string)
-	if !ok || utf8.RuneCountInString(text) <= maxValue {
-		return value
+	if text, ok := value.(string); ok {
+		return fields.Cut(text, maxValue)
 	}
-	return string([]rune(text)[:maxValue]) + "…"
+	return value
 }

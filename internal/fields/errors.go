@@ -71,12 +71,7 @@ func (e *Error) problem() string {
 // Show returns a value as JSON, cut to 100 characters within the quotes of a text.
 func Show(v any) string {
 	const most = 100
-	cut := func(text string) string {
-		if r := []rune(text); len(r) > most {
-			return string(r[:most]) + "…"
-		}
-		return text
-	}
+	cut := func(text string) string { return Cut(text, most) }
 	switch known := v.(type) {
 	case time.Time:
 		return known.UTC().Format(time.RFC3339)

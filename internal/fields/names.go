@@ -79,15 +79,19 @@ func editDistance(a, b string) int {
 
 // Shorten makes a name from the body safe for an error: at most 60 characters, without control characters.
 func Shorten(name string) string {
-	const most = 60
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return unicode.ReplacementChar
 		}
 		return r
 	}, name)
-	if utf8.RuneCountInString(name) <= most {
-		return name
+	return Cut(name, 60)
+}
+
+// Cut returns a text of at most so many characters, and an ellipsis after them if there were more.
+func Cut(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
 	}
-	return string([]rune(name)[:most]) + "…"
+	return text
 }

@@ -103,7 +103,8 @@ func isUnavailable(err error) bool {
 	_, cancelled := errors.AsType[*serviceerror.Canceled](err)
 	_, namespace := errors.AsType[*serviceerror.NamespaceNotFound](err) // not created yet, or deleted
 	_, notReady := errors.AsType[*serviceerror.WorkflowNotReady](err)   // the workflow task fails and is retried
-	ended := wfclient.IsRefused(err, "AcceptedUpdateCompletedWorkflow") // by the server: the workflow closed before it answered
+	// Set by the server: the workflow closed before it answered.
+	ended := wfclient.IsRefused(err, "AcceptedUpdateCompletedWorkflow")
 	_, silent := errors.AsType[*wfclient.SilentError](err)
 	return ended || silent || unavailable || exhausted || cancelled || namespace || notReady ||
 		wfclient.IsTimeout(err) || errors.Is(err, context.Canceled)
@@ -136,7 +137,7 @@ func (c *Client) ReadError(ctx context.Context, err error, k job.Key) error {
 		return shown
 	case kind == job.KindInternal && temporals && !failed: // a fault of Temporal's
 		return shown
-	case kind == job.KindUnavailable && !notReady && !wfclient.IsTimeout(err): // Temporal takes no requests, of this job or another
+	case kind == job.KindUnavailable && !notReady && !wfclient.IsTimeout(err): // Temporal takes no requests at all
 		return shown
 	}
 	why := Why(err)
@@ -145,7 +146,9 @@ func (c *Client) ReadError(ctx context.Context, err error, k job.Key) error {
 		if attempt < 2 {
 			return shown // possibly no worker answers at all
 		}
-		why = fmt.Sprintf("its workflow task has failed or timed out, and is at attempt %d; the log of the workers says why", attempt)
+		why = fmt.Sprintf(
+			"its workflow task has failed or timed out, and is at attempt %d; the log of the workers says why", attempt,
+		)
 	}
 	c.Log.WarnContext(ctx, "a job could not be read", slog.String("job", k.ARMID()), slog.Any("error", err))
 	return &job.Error{

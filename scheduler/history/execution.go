@@ -17,7 +17,9 @@ import (
 // Execution returns the entries of the execution with that number ([job.Execution.Repeat]) of a job, newest first: in
 // the workflow that was described, and its earlier runs. Of a run that cannot have one it reads the first event only,
 // which says how many executions there had been.
-func (r *Reader) Execution(ctx context.Context, described *workflowservice.DescribeWorkflowExecutionResponse, repeat int) ([]job.Record, error) {
+func (r *Reader) Execution(
+	ctx context.Context, described *workflowservice.DescribeWorkflowExecutionResponse, repeat int,
+) ([]job.Record, error) {
 	info := described.GetWorkflowExecutionInfo()
 	var records []job.Record
 	collect := func(batch []entry) bool {
@@ -61,9 +63,11 @@ func waits(in *state.Input, repeat int) bool {
 
 // first returns the event that started the run.
 func (r *runReader) first(ctx context.Context) (*history.HistoryEvent, error) {
-	page, err := r.core.Temporal.WorkflowService().GetWorkflowExecutionHistory(ctx, &workflowservice.GetWorkflowExecutionHistoryRequest{
-		Namespace: r.core.Namespace, Execution: &common.WorkflowExecution{WorkflowId: r.workflowID, RunId: r.runID}, MaximumPageSize: 1,
-	})
+	request := &workflowservice.GetWorkflowExecutionHistoryRequest{
+		Namespace: r.core.Namespace, Execution: &common.WorkflowExecution{WorkflowId: r.workflowID, RunId: r.runID},
+		MaximumPageSize: 1,
+	}
+	page, err := r.core.Temporal.WorkflowService().GetWorkflowExecutionHistory(ctx, request)
 	if err != nil {
 		return nil, err
 	}

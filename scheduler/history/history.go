@@ -37,11 +37,15 @@ func (r *Reader) Read(ctx context.Context, workflowID string, p listing.Page) ([
 
 // ReadDescribed is as Read, of the workflow that was described. The page has what was in the history then, and may have
 // what came later.
-func (r *Reader) ReadDescribed(ctx context.Context, described *workflowservice.DescribeWorkflowExecutionResponse, p listing.Page) ([]job.Record, string, error) {
+func (r *Reader) ReadDescribed(
+	ctx context.Context, described *workflowservice.DescribeWorkflowExecutionResponse, p listing.Page,
+) ([]job.Record, string, error) {
 	return r.page(ctx, p, func() (*workflowservice.DescribeWorkflowExecutionResponse, error) { return described, nil })
 }
 
-func (r *Reader) page(ctx context.Context, p listing.Page, describe func() (*workflowservice.DescribeWorkflowExecutionResponse, error)) ([]job.Record, string, error) {
+func (r *Reader) page(
+	ctx context.Context, p listing.Page, describe func() (*workflowservice.DescribeWorkflowExecutionResponse, error),
+) ([]job.Record, string, error) {
 	after, err := parsePosition(p.After)
 	if err != nil || p.Filter.Status == job.OutcomePostponed {
 		return nil, "", err
@@ -109,7 +113,9 @@ type entry struct {
 }
 
 // entries returns the entries after a position, one more than the page needs.
-func (r *Reader) entries(ctx context.Context, described *workflowservice.DescribeWorkflowExecutionResponse, p listing.Page, after position) ([]entry, error) {
+func (r *Reader) entries(
+	ctx context.Context, described *workflowservice.DescribeWorkflowExecutionResponse, p listing.Page, after position,
+) ([]entry, error) {
 	info := described.GetWorkflowExecutionInfo()
 	if info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		return nil, serviceerror.NewNotFound("the workflow is closed")

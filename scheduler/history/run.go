@@ -42,7 +42,7 @@ type runReader struct {
 	ended       map[int64]ending           // by ID of the event that scheduled the activity
 	started     map[int64]time.Time        // likewise
 	expected    map[string]lookups.Pending // by activity ID: activities that have not ended, and cancelled ones
-	undescribed map[string]action          // by activity ID: what was read since no activity was open, without a lookup that describes it
+	undescribed map[string]action          // by activity ID: read since none was open, without a lookup that describes it
 	open        int
 	batch       []entry
 }
@@ -50,7 +50,8 @@ type runReader struct {
 func (r *Reader) run(workflowID, runID string, pageSize int32) *runReader {
 	return &runReader{
 		Reader: r, workflowID: workflowID, runID: runID, pageSize: pageSize,
-		ended: map[int64]ending{}, started: map[int64]time.Time{}, expected: map[string]lookups.Pending{}, undescribed: map[string]action{},
+		ended: map[int64]ending{}, started: map[int64]time.Time{}, expected: map[string]lookups.Pending{},
+		undescribed: map[string]action{},
 	}
 }
 
@@ -90,7 +91,8 @@ func (r *runReader) expectPending(listed []*workflow.PendingActivityInfo) {
 
 // expect notes what is known of an activity that has not ended or was cancelled.
 func (r *runReader) expect(p lookups.Pending) {
-	if a, read := r.undescribed[p.Activity]; read { // the workflow asked before it scheduled the activity, and was answered after
+	// The workflow asked before it scheduled the activity, and was answered after.
+	if a, read := r.undescribed[p.Activity]; read {
 		delete(r.undescribed, p.Activity)
 		r.batch = slices.DeleteFunc(r.batch, func(e entry) bool { return e.event == a.event })
 		r.add(&a, &p)
@@ -142,7 +144,9 @@ func (r *runReader) read(ctx context.Context, enough func([]entry) bool) (*earli
 func (r *runReader) earlier(e *history.HistoryEvent) *earlier {
 	started := e.GetWorkflowExecutionStartedEventAttributes()
 	input := decode[state.Input](r, started.GetInput())
-	return &earlier{previous: started.GetContinuedExecutionRunId(), began: e.GetEventTime().AsTime(), failed: input.FailedRun}
+	return &earlier{
+		previous: started.GetContinuedExecutionRunId(), began: e.GetEventTime().AsTime(), failed: input.FailedRun,
+	}
 }
 
 // skip returns where the history continues if every record of the run starts at or after before, and nil otherwise. It
@@ -180,7 +184,9 @@ func (r *runReader) event(e *history.HistoryEvent) {
 		a := e.GetActivityTaskTimedOutEventAttributes()
 		r.end(a.GetScheduledEventId(), ending{at: at, err: r.failure(a.GetFailure())})
 	case enums.EVENT_TYPE_ACTIVITY_TASK_CANCELED:
-		r.end(e.GetActivityTaskCanceledEventAttributes().GetScheduledEventId(), ending{at: at, err: temporal.NewCanceledError()})
+		r.end(
+			e.GetActivityTaskCanceledEventAttributes().GetScheduledEventId(), ending{at: at, err: temporal.NewCanceledError()},
+		)
 	case enums.EVENT_TYPE_ACTIVITY_TASK_STARTED:
 		r.started[e.GetActivityTaskStartedEventAttributes().GetScheduledEventId()] = at
 	case enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
@@ -237,7 +243,8 @@ func (r *runReader) add(a *action, known *lookups.Pending) {
 	if known != nil {
 		attempts = known.Attempts
 	}
-	if a.end != nil && (known == nil || !known.Cancelled || known.Sent) { // a cancelled activity without a fence sent nothing, whatever it recorded
+	// A cancelled activity without a fence sent nothing, whatever it recorded.
+	if a.end != nil && (known == nil || !known.Cancelled || known.Sent) {
 		if known != nil {
 			attempts = append(attempts, forgotten(a.end, known, a.input.Execution.Due)...)
 		}
@@ -247,7 +254,10 @@ func (r *runReader) add(a *action, known *lookups.Pending) {
 	}
 	for _, attempt := range attempts {
 		attempt.Number += a.input.SentBefore
-		r.batch = append(r.batch, entry{job.Record{Execution: a.input.Execution, Attempt: attempt}, position{r.runID, a.event, attempt.Number}})
+		r.batch = append(
+			r.batch,
+			entry{job.Record{Execution: a.input.Execution, Attempt: attempt}, position{r.runID, a.event, attempt.Number}},
+		)
 	}
 }
 
@@ -268,9 +278,11 @@ func forgotten(end *ending, last *lookups.Pending, due time.Time) []job.Attempt 
 		if start.Before(end.at) {
 			lost.Start = start
 		}
-		lost.Outcome, lost.Message = job.OutcomeFailed, "The job was changed before its outcome was recorded; whether it arrived is not known."
+		lost.Outcome = job.OutcomeFailed
+		lost.Message = "The job was changed before its outcome was recorded; whether it arrived is not known."
 	case unrecorded == lookups.MayBeSent:
-		lost.Outcome, lost.Message = job.OutcomeCancelled, "The job was changed when this attempt was due; whether it was sent is not known."
+		lost.Outcome = job.OutcomeCancelled
+		lost.Message = "The job was changed when this attempt was due; whether it was sent is not known."
 	default:
 		return nil
 	}

@@ -35,7 +35,9 @@ const (
 // DeleteCollection deletes a collection and its jobs. If that takes longer than 5 s, it returns an operation, which
 // continues on the server; otherwise nil. It fails with [workflows.ErrTypeStale] if generation is not 0 and the
 // collection has another one.
-func (ops *Operations) DeleteCollection(ctx context.Context, k job.CollectionKey, generation int) (*job.Operation, error) {
+func (ops *Operations) DeleteCollection(
+	ctx context.Context, k job.CollectionKey, generation int,
+) (*job.Operation, error) {
 	if generation == 0 {
 		return ops.operate(ctx, k, workflows.UpdateDelete)
 	}
@@ -61,7 +63,9 @@ const operationPatience = 5 * time.Second
 // operate enables, disables or deletes a collection. It returns an operation if that takes longer than
 // operationPatience: the operation is the update of the collection's workflow, whose outcome Temporal
 // keeps.
-func (ops *Operations) operate(ctx context.Context, k job.CollectionKey, name string, args ...any) (*job.Operation, error) {
+func (ops *Operations) operate(
+	ctx context.Context, k job.CollectionKey, name string, args ...any,
+) (*job.Operation, error) {
 	if err := k.Validate(); err != nil {
 		return nil, err
 	}
@@ -71,13 +75,15 @@ func (ops *Operations) operate(ctx context.Context, k job.CollectionKey, name st
 	accept, cancel := context.WithTimeout(ctx, acceptTimeout)
 	defer cancel()
 	update := client.UpdateWorkflowOptions{
-		WorkflowID: k.WorkflowID(), UpdateID: uuid.NewString(), UpdateName: name, Args: args, WaitForStage: client.WorkflowUpdateStageAccepted,
+		WorkflowID: k.WorkflowID(), UpdateID: uuid.NewString(), UpdateName: name, Args: args,
+		WaitForStage: client.WorkflowUpdateStageAccepted,
 	}
 	var handle client.WorkflowUpdateHandle
-	err := wfclient.Patiently(accept, wfclient.Repeatable(name == workflows.UpdateDelete, func(ctx context.Context) (err error) {
+	begin := func(ctx context.Context) (err error) {
 		handle, err = wfclient.Update(ctx, ops.core.Temporal, update)
 		return err
-	}))
+	}
+	err := wfclient.Patiently(accept, wfclient.Repeatable(name == workflows.UpdateDelete, begin))
 	if err != nil || handle == nil {
 		return nil, ops.core.Error(ctx, err, core.MissingCollection(k))
 	}
@@ -99,19 +105,22 @@ func (ops *Operations) Operation(ctx context.Context, k job.CollectionKey, id st
 	}
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
-	answer, err := ops.core.Temporal.WorkflowService().PollWorkflowExecutionUpdate(ctx, &workflowservice.PollWorkflowExecutionUpdateRequest{
+	request := &workflowservice.PollWorkflowExecutionUpdateRequest{
 		Namespace: ops.core.Namespace,
 		UpdateRef: &update.UpdateRef{
 			WorkflowExecution: &common.WorkflowExecution{WorkflowId: k.WorkflowID(), RunId: run}, UpdateId: updateID,
 		},
-	})
+	}
+	answer, err := ops.core.Temporal.WorkflowService().PollWorkflowExecutionUpdate(ctx, request)
 	if err != nil {
 		return job.Operation{}, ops.core.Error(ctx, err, none)
 	}
 	found := job.Operation{ID: id, Done: answer.GetOutcome() != nil}
 	if failure := answer.GetOutcome().GetFailure(); failure != nil {
 		cause := wfclient.ErrorOf(ops.core.Converter, k.WorkflowID(), failure)
-		ops.core.Log.WarnContext(ctx, "an operation on a job collection failed", slog.String("collection", k.ARMID()), slog.Any("error", cause))
+		ops.core.Log.WarnContext(
+			ctx, "an operation on a job collection failed", slog.String("collection", k.ARMID()), slog.Any("error", cause),
+		)
 		found.Failed, _ = errors.AsType[*job.Error](ops.core.Error(ctx, cause, core.MissingCollection(k)))
 	}
 	return found, nil

@@ -91,9 +91,11 @@ type registration struct {
 // A queue holds the registrations that wait for their collection. A collection gets one update
 // at a time; registrations that come meanwhile share the next one. The zero value is empty.
 type queue struct {
-	mu      sync.Mutex
-	waiting map[string][]*registration          // by the collection's workflow ID; an entry exists as long as an update is running
-	started map[string][]workflows.Registration // likewise: workflows that were started, and that the collection has not been told of
+	mu sync.Mutex
+	// By the collection's workflow ID. An entry of waiting exists as long as an update is running, started has
+	// workflows that were started and that the collection does not know of.
+	waiting map[string][]*registration
+	started map[string][]workflows.Registration
 }
 
 // maxRegistrations is the limit of registrations in one update.
@@ -137,7 +139,8 @@ func (q *queue) takeStarted(id string) []workflows.Registration {
 func (q *queue) nextBatch(id string) []*registration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	all := slices.DeleteFunc(q.waiting[id], func(one *registration) bool { return one.ctx.Err() != nil }) // their callers have given up
+	abandoned := func(one *registration) bool { return one.ctx.Err() != nil }
+	all := slices.DeleteFunc(q.waiting[id], abandoned)
 	n := min(len(all), maxRegistrations)
 	if n == 0 {
 		delete(q.waiting, id)
@@ -149,7 +152,9 @@ func (q *queue) nextBatch(id string) []*registration {
 
 // Register registers a job in a collection that [Registrar.Recent] returned. The job starts with the state of the
 // collection in the answer. Errors are those of [core.Client.Update], [ErrTaken], or of type [job.Error].
-func (r *Registrar) Register(ctx context.Context, c *job.Collection, j workflows.RegisterJob) (workflows.Registration, workflows.CollectionState, error) {
+func (r *Registrar) Register(
+	ctx context.Context, c *job.Collection, j workflows.RegisterJob,
+) (workflows.Registration, workflows.CollectionState, error) {
 	one := &registration{ctx: ctx, job: j, done: make(chan struct{})}
 	id := c.Key.WorkflowID()
 	if r.queue.add(id, one) {
@@ -179,7 +184,9 @@ func (r *Registrar) Register(ctx context.Context, c *job.Collection, j workflows
 // register sends one update for a batch of registrations in a collection and distributes the results.
 func (r *Registrar) register(ctx context.Context, c *job.Collection, batch []*registration) {
 	id := c.Key.WorkflowID()
-	request := workflows.RegisterRequest{Jobs: make([]workflows.RegisterJob, len(batch)), Tiers: r.tiers, Started: r.queue.takeStarted(id)}
+	request := workflows.RegisterRequest{
+		Jobs: make([]workflows.RegisterJob, len(batch)), Tiers: r.tiers, Started: r.queue.takeStarted(id),
+	}
 	for i, one := range batch {
 		request.Jobs[i] = one.job
 	}

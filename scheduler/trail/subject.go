@@ -45,7 +45,8 @@ func (s *jobSubject) operation(name string, arg decoder) audit.Operation {
 	}
 	var c workflows.CollectionState
 	switch arg(&c); {
-	case c.Disabled == s.disabled || c.Generation < s.collection: // it is sent for other changes of the collection, too, and may be late
+	// It is sent for other changes of the collection, too, and may be late.
+	case c.Disabled == s.disabled || c.Generation < s.collection:
 		return ""
 	case c.Disabled:
 		return audit.DisableCollection

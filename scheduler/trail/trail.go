@@ -43,7 +43,9 @@ func (r *Reader) Collection(ctx context.Context, k job.CollectionKey, p listing.
 	return r.read(ctx, k.WorkflowID(), p, func() subject { return &collectionSubject{} })
 }
 
-func (r *Reader) read(ctx context.Context, workflowID string, p listing.Page, newSubject func() subject) ([]audit.Change, string, error) {
+func (r *Reader) read(
+	ctx context.Context, workflowID string, p listing.Page, newSubject func() subject,
+) ([]audit.Change, string, error) {
 	after, event, err := parsePosition(p.After)
 	if err != nil {
 		return nil, "", err
@@ -144,7 +146,9 @@ func (r *runReader) read(ctx context.Context) (earlier string, err error) {
 	}
 }
 
-func (r *runReader) started(e *history.HistoryEvent, a *history.WorkflowExecutionStartedEventAttributes) (earlier string) {
+func (r *runReader) started(
+	e *history.HistoryEvent, a *history.WorkflowExecutionStartedEventAttributes,
+) (earlier string) {
 	earlier = r.subject.start(r.decoder(a.GetInput()))
 	if previous := a.GetContinuedExecutionRunId(); previous != "" {
 		if earlier == "" { // the run does not say which earlier one was changed
@@ -165,7 +169,8 @@ func (r *runReader) event(e *history.HistoryEvent) {
 		u := update{a.GetInput().GetName(), a.GetInput().GetArgs()}
 		if operation := r.subject.operation(u.name, r.decoder(u.args)); operation != "" {
 			r.add(e, change{update: u, Change: audit.Change{
-				Operation: operation, Status: audit.Started, Actor: r.actor(a.GetInput().GetHeader()), Client: a.GetMeta().GetIdentity(),
+				Operation: operation, Status: audit.Started, Actor: r.actor(a.GetInput().GetHeader()),
+				Client: a.GetMeta().GetIdentity(),
 			}})
 		}
 	case e.GetWorkflowExecutionUpdateCompletedEventAttributes() != nil:
@@ -184,7 +189,10 @@ func (r *runReader) event(e *history.HistoryEvent) {
 		a := e.GetWorkflowExecutionSignaledEventAttributes()
 		if operation := r.subject.operation(a.GetSignalName(), nothing); operation != "" {
 			r.subject.apply(a.GetSignalName(), nothing)
-			r.add(e, change{Change: audit.Change{Operation: operation, Status: audit.Succeeded, Message: "It was asked for by a signal, which has no answer.", Client: a.GetIdentity()}})
+			r.add(e, change{Change: audit.Change{
+				Operation: operation, Status: audit.Succeeded, Message: "It was asked for by a signal, which has no answer.",
+				Client: a.GetIdentity(),
+			}})
 		}
 	case e.GetMarkerRecordedEventAttributes().GetMarkerName() == "SideEffect":
 		r.replanned(e)
@@ -192,10 +200,16 @@ func (r *runReader) event(e *history.HistoryEvent) {
 		r.halted(e, e.GetWorkflowPropertiesModifiedEventAttributes().GetUpsertedMemo().GetFields()[workflows.MemoHalted])
 	case e.GetWorkflowExecutionCancelRequestedEventAttributes() != nil:
 		a := e.GetWorkflowExecutionCancelRequestedEventAttributes()
-		r.add(e, change{Change: audit.Change{Operation: r.subject.removed(), Status: audit.Succeeded, Message: "The workflow was cancelled.", Client: a.GetIdentity()}})
+		r.add(e, change{Change: audit.Change{
+			Operation: r.subject.removed(), Status: audit.Succeeded, Message: "The workflow was cancelled.",
+			Client: a.GetIdentity(),
+		}})
 	case e.GetWorkflowExecutionTerminatedEventAttributes() != nil:
 		a := e.GetWorkflowExecutionTerminatedEventAttributes()
-		r.add(e, change{Change: audit.Change{Operation: r.subject.removed(), Status: audit.Succeeded, Message: "The workflow was terminated: " + a.GetReason(), Client: a.GetIdentity()}})
+		r.add(e, change{Change: audit.Change{
+			Operation: r.subject.removed(), Status: audit.Succeeded, Message: "The workflow was terminated: " + a.GetReason(),
+			Client: a.GetIdentity(),
+		}})
 	}
 }
 
@@ -217,7 +231,8 @@ func (r *runReader) halted(e *history.HistoryEvent, reason *common.Payload) {
 // replanned adds the change by which a job was planned again with other time zones, if a side effect recorded one.
 func (r *runReader) replanned(e *history.HistoryEvent) {
 	var p plan.Plan
-	err := wfclient.ConverterFor(r.core.Converter, r.workflowID).FromPayloads(e.GetMarkerRecordedEventAttributes().GetDetails()["data"], &p)
+	data := e.GetMarkerRecordedEventAttributes().GetDetails()["data"]
+	err := wfclient.ConverterFor(r.core.Converter, r.workflowID).FromPayloads(data, &p)
 	if err != nil || p.Moved == nil || p.Zone == nil { // other side effects record other values
 		return
 	}
@@ -229,7 +244,8 @@ func (r *runReader) replanned(e *history.HistoryEvent) {
 	}
 	r.add(e, change{Change: audit.Change{
 		Operation: audit.PlanJob, Status: audit.Succeeded, Actor: audit.Actor{Caller: audit.Itself},
-		Message: "The job was planned again with the time zones of " + p.Zone.Release + ", before with those of " + p.Moved.Release +
+		Message: "The job was planned again with the time zones of " + p.Zone.Release +
+			", before with those of " + p.Moved.Release +
 			"; next occurrence: " + due(p.Moved.Is) + ", before: " + due(p.Moved.Was) + ".",
 	}})
 }

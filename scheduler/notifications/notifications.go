@@ -1,5 +1,5 @@
-// Package alerting tests notifications, and reads what became of them.
-package alerting
+// Package notifications tests notifications, and reads what became of them.
+package notifications
 
 import (
 	"context"
@@ -14,19 +14,19 @@ import (
 	"almanac/workflows"
 )
 
-// An Alerting tests notifications and reads what became of them. It is safe for concurrent use.
-type Alerting struct{ core *core.Client }
+// Notifications test notifications and read what became of them. They are safe for concurrent use.
+type Notifications struct{ core *core.Client }
 
-// New returns an Alerting.
-func New(c *core.Client) *Alerting { return &Alerting{core: c} }
+// New returns Notifications.
+func New(c *core.Client) *Notifications { return &Notifications{core: c} }
 
 // TestNotifications sends a test to the targets of the notifications of a job, its own or those of its collection, or
 // if the key has no name, of the collection. It makes one attempt for each and returns the results. The collection
 // counts the tests, and refuses those that are too many.
-func (a *Alerting) TestNotifications(ctx context.Context, k job.Key) ([]notification.Delivery, error) {
+func (n *Notifications) TestNotifications(ctx context.Context, k job.Key) ([]notification.Delivery, error) {
 	id, arguments, list := k.Collection.WorkflowID(), []any{k.Name}, []job.Notification(nil)
 	if k.Name != "" {
-		j, err := a.core.JobToChange(ctx, k)
+		j, err := n.core.JobToChange(ctx, k)
 		if err != nil {
 			return nil, err
 		}
@@ -36,23 +36,27 @@ func (a *Alerting) TestNotifications(ctx context.Context, k job.Key) ([]notifica
 		}
 	}
 	if list == nil {
-		c, err := a.core.Collection(ctx, k.Collection)
+		c, err := n.core.Collection(ctx, k.Collection)
 		if err != nil {
 			return nil, err
 		}
 		list = c.Properties.Notifications
 	}
 	if len(list) == 0 {
-		return nil, job.Conflictf("Nothing was sent: there are no notifications. Add some to the job or to its job collection")
+		return nil, job.Conflictf(
+			"Nothing was sent: there are no notifications. Add some to the job or to its job collection",
+		)
 	}
 	if id != k.Collection.WorkflowID() { // which counts its own
-		if err := a.core.Update(ctx, k.Collection.WorkflowID(), workflows.UpdateAdmitTest, nil, notification.Addresses(list)); err != nil {
-			return nil, a.core.Error(ctx, err, nil)
+		addresses := notification.Addresses(list)
+		err := n.core.Update(ctx, k.Collection.WorkflowID(), workflows.UpdateAdmitTest, nil, addresses)
+		if err != nil {
+			return nil, n.core.Error(ctx, err, nil)
 		}
 	}
 	var results []notification.Delivery
-	err := a.core.Update(ctx, id, workflows.UpdateTest, &results, arguments...)
-	return results, a.core.Error(ctx, err, nil)
+	err := n.core.Update(ctx, id, workflows.UpdateTest, &results, arguments...)
+	return results, n.core.Error(ctx, err, nil)
 }
 
 // maxDeliveries is the maximum number of deliveries that have ended in a list.
@@ -60,8 +64,8 @@ const maxDeliveries = 50
 
 // Deliveries returns the newest deliveries of the alerts of a collection's jobs, at most maxDeliveries that have
 // ended, newest first, after those that are being made.
-func (a *Alerting) Deliveries(ctx context.Context, k job.CollectionKey) ([]notification.Delivery, error) {
-	c, err := a.core.Collection(ctx, k)
+func (n *Notifications) Deliveries(ctx context.Context, k job.CollectionKey) ([]notification.Delivery, error) {
+	c, err := n.core.Collection(ctx, k)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +74,7 @@ func (a *Alerting) Deliveries(ctx context.Context, k job.CollectionKey) ([]notif
 	for number := range lists {
 		asked.Go(func() error {
 			shard := notification.Shard{Collection: c.Key, Number: number}
-			err := a.core.Ask(ctx, shard.WorkflowID(), workflows.QueryDeliveries, &lists[number])
+			err := n.core.Ask(ctx, shard.WorkflowID(), workflows.QueryDeliveries, &lists[number])
 			if wfclient.IsGone(err) { // nothing was raised
 				return nil
 			}
@@ -78,7 +82,7 @@ func (a *Alerting) Deliveries(ctx context.Context, k job.CollectionKey) ([]notif
 		})
 	}
 	err = asked.Wait()
-	return merged(lists[:]), a.core.Error(ctx, err, nil)
+	return merged(lists[:]), n.core.Error(ctx, err, nil)
 }
 
 // merged returns the deliveries of several lists in one.

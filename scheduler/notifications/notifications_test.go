@@ -1,4 +1,4 @@
-package alerting_test
+package notifications_test
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 	"almanac/internal/workflowtest"
 	"almanac/job"
 	"almanac/job/notification"
-	"almanac/scheduler/alerting"
 	"almanac/scheduler/core"
+	"almanac/scheduler/notifications"
 	"almanac/workflows"
 )
 
@@ -72,8 +72,8 @@ func (u updated) Get(_ context.Context, result any) error {
 	return json.Unmarshal(text, result)
 }
 
-func (s *server) alerting() *alerting.Alerting {
-	return alerting.New(core.New(core.Options{Temporal: s}))
+func (s *server) notifications() *notifications.Notifications {
+	return notifications.New(core.New(core.Options{Temporal: s}))
 }
 
 func TestDeliveriesAreThoseOfAllShardsThatHaveBegun(t *testing.T) {
@@ -105,13 +105,13 @@ func TestDeliveriesAreThoseOfAllShardsThatHaveBegun(t *testing.T) {
 		}
 		return nil, serviceerror.NewNotFound("there is no such workflow")
 	}}
-	list, err := s.alerting().Deliveries(t.Context(), key.Collection)
+	list, err := s.notifications().Deliveries(t.Context(), key.Collection)
 	require.NoError(t, err)
 	require.Len(t, list, 1+50)
 	require.Equal(t, "now", list[0].ID)
 	require.Equal(t, at(63), list[1].Time)
 	failure = errors.New("its state is broken")
-	_, err = s.alerting().Deliveries(t.Context(), key.Collection)
+	_, err = s.notifications().Deliveries(t.Context(), key.Collection)
 	require.ErrorIs(t, err, failure)
 }
 
@@ -138,7 +138,7 @@ func tested(t *testing.T, name string, own, inherited []job.Notification) (id st
 		id, arguments = to, sent
 		return []notification.Delivery{{Outcome: notification.Delivered}}
 	}}
-	results, err := s.alerting().TestNotifications(t.Context(), key.Collection.Job(name))
+	results, err := s.notifications().TestNotifications(t.Context(), key.Collection.Job(name))
 	if err == nil {
 		require.Len(t, results, 1)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"almanac/api/answer"
 	"almanac/api/resource"
 	"almanac/api/route"
 	"almanac/job"
@@ -56,7 +57,7 @@ func (s *server) getCollection(c *gin.Context, k job.CollectionKey) error {
 	if err != nil {
 		return err
 	}
-	return replyTagged(c, found.Generation, resource.NewCollection(found))
+	return answer.Tagged(c, found.Generation, resource.NewCollection(found))
 }
 
 // replyCollection answers a change of a collection, or returns err.
@@ -64,7 +65,7 @@ func replyCollection(c *gin.Context, status int, changed job.Collection, err err
 	if err != nil {
 		return err
 	}
-	return replyChanged(c, status, changed.Generation, resource.NewCollection(changed))
+	return answer.Changed(c, status, changed.Generation, resource.NewCollection(changed))
 }
 
 func (s *server) putCollection(c *gin.Context, k job.CollectionKey) error {
@@ -89,7 +90,7 @@ func (s *server) putCollection(c *gin.Context, k job.CollectionKey) error {
 }
 
 func (s *server) patchCollection(c *gin.Context, k job.CollectionKey) error {
-	p, err := preconditionsOf(c.Request.Header)
+	p, err := answer.PreconditionsOf(c.Request.Header)
 	if err != nil {
 		return err
 	}
@@ -98,7 +99,7 @@ func (s *server) patchCollection(c *gin.Context, k job.CollectionKey) error {
 		return err
 	}
 	edit := func(current job.Collection) (job.Collection, error) {
-		if err := p.allowCollection(&current); err != nil {
+		if err := p.AllowCollection(&current); err != nil {
 			return job.Collection{}, err
 		}
 		merged, err := input.MergeCollection(current, patch, s.Limits)
@@ -113,9 +114,9 @@ func (s *server) patchCollection(c *gin.Context, k job.CollectionKey) error {
 
 // collectionCheck returns the check of the request's preconditions; nil if it has none.
 func collectionCheck(c *gin.Context) (func(*job.Collection) error, error) {
-	p, err := preconditionsOf(c.Request.Header)
-	if err != nil || !p.given() {
+	p, err := answer.PreconditionsOf(c.Request.Header)
+	if err != nil || !p.Given() {
 		return nil, err
 	}
-	return p.allowCollection, nil
+	return p.AllowCollection, nil
 }

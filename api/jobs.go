@@ -8,6 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"almanac/api/answer"
 	"almanac/api/odata"
 	"almanac/api/route"
 	"almanac/job"
@@ -44,7 +45,7 @@ func (s *server) getJob(c *gin.Context, k job.Key) error {
 	if err != nil {
 		return err
 	}
-	return replyTagged(c, found.Generation, s.shown(c).Job(found))
+	return answer.Tagged(c, found.Generation, s.shown(c).Job(found))
 }
 
 // replyJob answers a change of a job, or returns err.
@@ -52,7 +53,7 @@ func (s *server) replyJob(c *gin.Context, status int, changed job.Job, err error
 	if err != nil {
 		return err
 	}
-	return replyChanged(c, status, changed.Generation, s.shown(c).Job(changed))
+	return answer.Changed(c, status, changed.Generation, s.shown(c).Job(changed))
 }
 
 // postJob creates a job with a generated name, a UUID.
@@ -71,7 +72,7 @@ func (s *server) putJob(c *gin.Context, k job.Key) error {
 
 // createOrReplaceJob creates the job that the body defines, or replaces its definition.
 func (s *server) createOrReplaceJob(c *gin.Context, k job.Key) (stored job.Job, created bool, err error) {
-	p, err := preconditionsOf(c.Request.Header)
+	p, err := answer.PreconditionsOf(c.Request.Header)
 	if err != nil {
 		return job.Job{}, false, err
 	}
@@ -80,7 +81,7 @@ func (s *server) createOrReplaceJob(c *gin.Context, k job.Key) (stored job.Job, 
 		return job.Job{}, false, err
 	}
 	return s.scheduler.PutJob(c.Request.Context(), k, func(current *job.Job) (job.Definition, error) {
-		if err := p.allowJob(current); err != nil {
+		if err := p.AllowJob(current); err != nil {
 			return job.Definition{}, err
 		}
 		return input.ParseDefinition(body, s.optionsFor(c, k, current))
@@ -88,7 +89,7 @@ func (s *server) createOrReplaceJob(c *gin.Context, k job.Key) (stored job.Job, 
 }
 
 func (s *server) patchJob(c *gin.Context, k job.Key) error {
-	p, err := preconditionsOf(c.Request.Header)
+	p, err := answer.PreconditionsOf(c.Request.Header)
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func (s *server) patchJob(c *gin.Context, k job.Key) error {
 		return err
 	}
 	stored, err := s.scheduler.PatchJob(c.Request.Context(), k, func(current *job.Job) (job.Definition, error) {
-		if err := p.allowJob(current); err != nil {
+		if err := p.AllowJob(current); err != nil {
 			return job.Definition{}, err
 		}
 		return input.MergeDefinition(current.Definition, patch, s.optionsFor(c, k, current))
@@ -132,13 +133,13 @@ func (s *server) checkTarget(c *gin.Context) input.CheckTarget {
 }
 
 func (s *server) deleteJob(c *gin.Context, k job.Key) error {
-	p, err := preconditionsOf(c.Request.Header)
+	p, err := answer.PreconditionsOf(c.Request.Header)
 	if err != nil {
 		return err
 	}
 	var check func(*job.Job) error
-	if p.given() {
-		check = p.allowJob
+	if p.Given() {
+		check = p.AllowJob
 	}
 	return replyEmpty(c, s.scheduler.DeleteJob(c.Request.Context(), k, check))
 }

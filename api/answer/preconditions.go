@@ -1,4 +1,4 @@
-package api
+package answer
 
 import (
 	"crypto/sha256"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"almanac/api/answer"
 	"almanac/api/route"
 	"almanac/internal/fields"
 	"almanac/job"
@@ -36,14 +35,15 @@ func generationOf(tag string) string {
 
 const anyTag = "*"
 
-// preconditions are the headers If-Match and If-None-Match (RFC 9110, section 13.1): entity tags, or anyTag; nil for
+// Preconditions are the headers If-Match and If-None-Match (RFC 9110, section 13.1): entity tags, or anyTag; nil for
 // a header that was not sent.
-type preconditions struct{ match, noneMatch []string }
+type Preconditions struct{ match, noneMatch []string }
 
 // tagPattern matches an entity tag at the beginning of a list, and what separates it from the next.
 var tagPattern = regexp.MustCompile(`^[ \t,]*((?:W/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?:,[ \t,]*|$)`)
 
-func preconditionsOf(h http.Header) (p preconditions, err error) {
+// PreconditionsOf returns the preconditions in the headers of a request.
+func PreconditionsOf(h http.Header) (p Preconditions, err error) {
 	var bad fields.Errors
 	read := func(name string) []string {
 		values := h.Values(name)
@@ -68,23 +68,23 @@ func preconditionsOf(h http.Header) (p preconditions, err error) {
 		}
 		return tags
 	}
-	p = preconditions{read("If-Match"), read("If-None-Match")}
+	p = Preconditions{read("If-Match"), read("If-None-Match")}
 	return p, route.BadRequest("The headers are not valid", &bad)
 }
 
-// given reports whether there are any.
-func (p preconditions) given() bool { return p.match != nil || p.noneMatch != nil }
+// Given reports whether there are any.
+func (p Preconditions) Given() bool { return p.match != nil || p.noneMatch != nil }
 
-// allowJob is allowChange for a job; nil for one that does not exist.
-func (p preconditions) allowJob(current *job.Job) error {
+// AllowJob is allowChange for a job; nil for one that does not exist.
+func (p Preconditions) AllowJob(current *job.Job) error {
 	if current == nil {
 		return p.allowChange(false, 0)
 	}
 	return p.allowChange(true, current.Generation)
 }
 
-// allowCollection is allowChange for a collection; nil for one that does not exist.
-func (p preconditions) allowCollection(current *job.Collection) error {
+// AllowCollection is allowChange for a collection; nil for one that does not exist.
+func (p Preconditions) AllowCollection(current *job.Collection) error {
 	if current == nil {
 		return p.allowChange(false, 0)
 	}
@@ -97,7 +97,7 @@ func failed(format string, args ...any) error {
 
 // allowChange returns an error unless a resource of that generation may be changed; it does not matter if it does not
 // exist. It must be asked where the change is decided, for the generation that is then changed.
-func (p preconditions) allowChange(exists bool, generation int) error {
+func (p Preconditions) allowChange(exists bool, generation int) error {
 	ours := generationOf(entityTag(generation, nil))
 	names := func(tags []string, strip string) bool {
 		return exists && slices.ContainsFunc(
@@ -116,14 +116,14 @@ func (p preconditions) allowChange(exists bool, generation int) error {
 	return nil
 }
 
-// replyTagged answers with a resource of that generation and its entity tag, if the preconditions of a read hold, and
+// Tagged answers with a resource of that generation and its entity tag, if the preconditions of a read hold, and
 // else with 304 or 412.
-func replyTagged(c *gin.Context, generation int, shape any) error {
-	p, err := preconditionsOf(c.Request.Header)
+func Tagged(c *gin.Context, generation int, shape any) error {
+	p, err := PreconditionsOf(c.Request.Header)
 	if err != nil {
 		return err
 	}
-	body, err := answer.Encode(shape)
+	body, err := Encode(shape)
 	if err != nil {
 		return err
 	}
@@ -141,17 +141,17 @@ func replyTagged(c *gin.Context, generation int, shape any) error {
 		c.Status(http.StatusNotModified)
 		return nil
 	}
-	answer.Body(c, http.StatusOK, body)
+	Body(c, http.StatusOK, body)
 	return nil
 }
 
-// replyChanged answers a change with the resource that it made, and its entity tag.
-func replyChanged(c *gin.Context, status, generation int, shape any) error {
-	body, err := answer.Encode(shape)
+// Changed answers a change with the resource that it made, and its entity tag.
+func Changed(c *gin.Context, status, generation int, shape any) error {
+	body, err := Encode(shape)
 	if err != nil {
 		return err
 	}
 	c.Header("ETag", entityTag(generation, body))
-	answer.Body(c, status, body)
+	Body(c, status, body)
 	return nil
 }

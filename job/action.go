@@ -26,13 +26,17 @@ const (
 	ActionServiceBusTopic = kind.ServiceBusTopic
 )
 
-// Names for the types of package kind that other packages use most.
-type (
-	Request           = kind.Request
-	Authentication    = kind.Authentication
-	QueueMessage      = kind.QueueMessage
-	ServiceBusMessage = kind.ServiceBusMessage
-)
+// A Request is a web request.
+type Request = kind.Request
+
+// An Authentication authenticates a [Request].
+type Authentication = kind.Authentication
+
+// A QueueMessage is put on a storage queue.
+type QueueMessage = kind.QueueMessage
+
+// A ServiceBusMessage is sent to a queue or a topic.
+type ServiceBusMessage = kind.ServiceBusMessage
 
 // Text describes the action for people, without secrets, in at most 200 characters.
 func (a *Action) Text() string {

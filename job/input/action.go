@@ -48,7 +48,7 @@ func placeOfTarget(t *job.Target, path string, stored *job.Target) place {
 	return p
 }
 
-// eachSecret calls visit with each secret of some places, whose path is that in the body. With retarget a stored one may
+// eachSecret calls visit with each secret of some places and its path in the body. With retarget a stored one may
 // be sent to another target.
 func eachSecret(places []place, retarget bool, visit func(path string, s *kind.Secret)) {
 	for _, p := range places {
@@ -119,7 +119,8 @@ func (p *parser) check(at *place) {
 // checker returns the checker of the parameters of a name at a place.
 func (p *parser) checker(at *place, name string) *kind.Checker {
 	return &kind.Checker{
-		Errors: &p.Errors, Path: at.path + "." + name, Type: at.kind.Kind(), Limits: p.limits.kinds(), Filled: template.Filled,
+		Errors: &p.Errors, Path: at.path + "." + name, Type: at.kind.Kind(),
+		Limits: p.limits.kinds(), Filled: template.Filled,
 	}
 }
 

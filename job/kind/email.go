@@ -33,7 +33,7 @@ func (e *Email) Text() string { return "mail to " + strings.Join(e.To, ", ") }
 // Secrets implements [Parameters]: it has none.
 func (e *Email) Secrets(Parameters) []Secret { return nil }
 
-func (e *Email) copied() *Email { return &Email{To: slices.Clone(e.To)} }
+func (e *Email) copied() Parameters { return &Email{To: slices.Clone(e.To)} }
 
 // Check implements [Parameters]. It checks the number of addresses.
 func (e *Email) Check(c *Checker) {

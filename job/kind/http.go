@@ -17,10 +17,11 @@ type Request struct {
 	Body     string         `json:"body,omitempty" field:"rule=body,secret"`
 	Template bool           `json:"template,omitempty"` // uri, headers and body have placeholders; see package template
 
-	Traceparent    *bool           `json:"traceparent,omitempty"` // whether the receiver gets the trace of the attempt; nil means true
+	// Traceparent says whether the receiver gets the trace of the attempt; nil means true.
+	Traceparent    *bool           `json:"traceparent,omitempty"`
 	Authentication *Authentication `json:"authentication,omitempty"`
-
-	FollowRedirects *bool `json:"followRedirects,omitempty"` // whether redirects to the same scheme, host and port are followed; nil means true
+	// FollowRedirects says whether redirects to the same scheme, host and port are followed; nil means true.
+	FollowRedirects *bool `json:"followRedirects,omitempty"`
 
 	_ struct{} `ignore:"retryPolicy"` // a published quickstart sends it here; the service ignored it
 }
@@ -102,7 +103,7 @@ func (r *Request) Texts() []Text {
 	return all
 }
 
-func (r *Request) copied() *Request {
+func (r *Request) copied() Parameters {
 	c := cloned(r)
 	c.Headers, c.Authentication = slices.Clone(r.Headers), cloned(r.Authentication)
 	return c

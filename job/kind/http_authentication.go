@@ -19,17 +19,17 @@ import (
 // Authentication authenticates a request. Type decides which members are used. Password, Pfx and Secret are
 // secrets.
 type Authentication struct {
-	Username string `json:"username,omitempty" field:"in=Basic,required,empty"`           // Basic
-	Password string `json:"password,omitempty" field:"in=Basic|ClientCertificate,secret"` // Basic, ClientCertificate
+	Username string `json:"username,omitempty" field:"in=Basic,required,empty"`
+	Password string `json:"password,omitempty" field:"in=Basic|ClientCertificate,secret"`
+	// EmptyPassword says that the password is empty; otherwise an empty Password means a stored one.
+	EmptyPassword bool `json:"emptyPassword,omitempty" field:"in=Basic"`
 
-	EmptyPassword bool `json:"emptyPassword,omitempty" field:"in=Basic"` // Basic: the password is empty; otherwise an empty Password means a stored one
-
-	Pfx                    string `json:"pfx,omitempty" field:"in=ClientCertificate,secret,rule=pfx"` // ClientCertificate, base64
+	Pfx                    string `json:"pfx,omitempty" field:"in=ClientCertificate,secret,rule=pfx"` // in base64
 	CertificateThumbprint  string `json:"certificateThumbprint,omitempty" field:"in=ClientCertificate"`
 	CertificateExpiration  string `json:"certificateExpiration,omitempty" field:"in=ClientCertificate,readonly"`
 	CertificateSubjectName string `json:"certificateSubjectName,omitempty" field:"in=ClientCertificate,readonly"`
 
-	Secret   string `json:"secret,omitempty" field:"in=ActiveDirectoryOAuth,secret"` // ActiveDirectoryOAuth
+	Secret   string `json:"secret,omitempty" field:"in=ActiveDirectoryOAuth,secret"`
 	Tenant   string `json:"tenant,omitempty" field:"in=ActiveDirectoryOAuth,required"`
 	Audience string `json:"audience,omitempty" field:"in=ActiveDirectoryOAuth,required"`
 	ClientID string `json:"clientId,omitempty" field:"in=ActiveDirectoryOAuth,required"`
@@ -39,7 +39,8 @@ type Authentication struct {
 	_ struct{} `ignore:"certificateExpirationDate"`
 }
 
-// MarshalJSON implements [json.Marshaler]. An empty user of basic authentication is shown, since the member is required.
+// MarshalJSON implements [json.Marshaler]. An empty user of basic authentication is shown, since the member is
+// required.
 func (a Authentication) MarshalJSON() ([]byte, error) {
 	type plain Authentication
 	if a.Type != AuthBasic || a.Username != "" {

@@ -100,7 +100,9 @@ var connectionHeaders = []string{
 
 // checkHeader returns what is wrong with a header, without its path; nil if nothing is.
 func checkHeader(h fields.Member) *fields.Error {
-	belongsToConnection := slices.ContainsFunc(connectionHeaders, func(name string) bool { return fields.SameName(name, h.Name) })
+	belongsToConnection := slices.ContainsFunc(connectionHeaders, func(name string) bool {
+		return fields.SameName(name, h.Name)
+	})
 	badInValue := func(r rune) bool { return r != '\t' && (r < ' ' || r == 0x7f) }
 	switch {
 	case !isToken(h.Name):
@@ -136,7 +138,8 @@ func isVirtualHost(value string) bool {
 		}
 		host = name
 	}
-	return virtualHost.MatchString(host) && len(host) <= 253 && !numericLabel.MatchString(host) && !localhost.MatchString(host)
+	return virtualHost.MatchString(host) && len(host) <= 253 &&
+		!numericLabel.MatchString(host) && !localhost.MatchString(host)
 }
 
 // isToken reports whether s is an HTTP token.

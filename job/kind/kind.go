@@ -82,7 +82,6 @@ type ruleList = map[string]fields.Rule
 func rowOf[C, M any, P interface {
 	*M
 	Parameters
-	copied() P
 }](kind Type, member string, at func(*C) *P) row[C] {
 	return row[C]{
 		kind: kind, member: member,
@@ -94,7 +93,7 @@ func rowOf[C, M any, P interface {
 		},
 		clone: func(c *C) {
 			if p := *at(c); p != nil {
-				*at(c) = p.copied()
+				*at(c) = p.copied().(P)
 			}
 		},
 		rules: P(new(M)).rules,
@@ -105,7 +104,6 @@ func rowOf[C, M any, P interface {
 func actionOf[M any, P interface {
 	*M
 	ActionParameters
-	copied() P
 }](kind Type, member string, at func(*Content) *P) row[Content] {
 	return rowOf[Content, M, P](kind, member, at)
 }
@@ -183,7 +181,7 @@ type Part[P Parameters] struct {
 	Parameters P
 }
 
-// Parts returns the members that are set. Of an action that was checked that is one, or none if a newer version has stored it.
+// Parts returns the members that are set: one of an action that was checked, or none if a newer version has stored it.
 func (c *Content) Parts() (all []Part[ActionParameters]) {
 	for i, r := range actions {
 		if i > 0 && r.member == actions[i-1].member {

@@ -31,7 +31,7 @@ func (p *PagerDuty) Address() string { return cmp.Or(p.URI, pagerDutyURI) }
 // Text implements [Parameters].
 func (p *PagerDuty) Text() string { return withoutPath("PagerDuty", p.Address()) }
 
-func (p *PagerDuty) copied() *PagerDuty { return cloned(p) }
+func (p *PagerDuty) copied() Parameters { return cloned(p) }
 
 // Check implements [Parameters].
 func (p *PagerDuty) Check(c *Checker) {

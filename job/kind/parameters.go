@@ -18,6 +18,7 @@ type Parameters interface {
 	Check(c *Checker)
 
 	rules(l Limits) map[string]fields.Rule
+	copied() Parameters // can be changed without changing the original
 }
 
 // ActionParameters are what an action of one kind consists of. Every action may be a target.

@@ -20,7 +20,7 @@ type ServiceBusMessage struct {
 	TransportType  string          `json:"transportType,omitempty" field:"enum=notSpecified|netMessaging|amqp"`
 	Authentication *ServiceBusAuth `json:"authentication,omitempty"`
 	Message        string          `json:"message" field:"rule=body,secret"`
-	Template       bool            `json:"template,omitempty"`    // the message and the values of custom properties have placeholders
+	Template       bool            `json:"template,omitempty"`    // message and custom properties have placeholders
 	Traceparent    *bool           `json:"traceparent,omitempty"` // as in a Request
 
 	BrokeredMessageProperties *BrokeredProperties `json:"brokeredMessageProperties,omitempty"`
@@ -46,7 +46,7 @@ type BrokeredProperties struct {
 	ReplyToSessionID        string        `json:"replyToSessionId,omitempty"`
 	ScheduledEnqueueTimeUTC *iso8601.Time `json:"scheduledEnqueueTimeUtc,omitempty" field:"rule=utcTime"`
 	SessionID               string        `json:"sessionId,omitempty"`
-	TimeToLive              string        `json:"timeToLive,omitempty" field:"rule=timeToLive"` // a duration; a date-time in older versions of the API
+	TimeToLive              string        `json:"timeToLive,omitempty" field:"rule=timeToLive"` // or a time, in old versions
 	To                      string        `json:"to,omitempty"`
 	ViaPartitionKey         string        `json:"viaPartitionKey,omitempty"`
 }
@@ -119,7 +119,7 @@ func (m *ServiceBusMessage) Texts() []Text {
 	return append([]Text{content}, inMembers(m.CustomMessageProperties, "customMessageProperties", InProperty)...)
 }
 
-func (m *ServiceBusMessage) copied() *ServiceBusMessage {
+func (m *ServiceBusMessage) copied() Parameters {
 	c := cloned(m)
 	c.Authentication, c.CustomMessageProperties = cloned(m.Authentication), slices.Clone(m.CustomMessageProperties)
 	return c

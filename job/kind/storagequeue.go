@@ -23,7 +23,7 @@ type MessageFormat string
 
 // The message formats. The zero value means MessageEnvelope.
 const (
-	MessageEnvelope MessageFormat = "envelope" // as Azure Scheduler: the text in an XML envelope that names the execution, in base64
+	MessageEnvelope MessageFormat = "envelope" // as Azure Scheduler: in base64, XML that names the execution
 	MessageRaw      MessageFormat = "raw"      // the text unchanged
 )
 
@@ -79,7 +79,7 @@ func (m *QueueMessage) Templated() *bool { return &m.Template }
 // Texts implements [ActionParameters].
 func (m *QueueMessage) Texts() []Text { return []Text{{Path: "message", Value: &m.Message}} }
 
-func (m *QueueMessage) copied() *QueueMessage { return cloned(m) }
+func (m *QueueMessage) copied() Parameters { return cloned(m) }
 
 // Check implements [Parameters].
 func (m *QueueMessage) Check(*Checker) {}

@@ -30,7 +30,8 @@ func ParseURI(uri string) (*url.URL, error) { return url.Parse(SentURI(uri)) }
 
 const hexDigits = "0123456789ABCDEF"
 
-// encodeTarget percent-encodes the bytes of a path or a query that RFC 3986 does not allow there, except those in unless.
+// encodeTarget percent-encodes the bytes of a path or a query that RFC 3986 does not allow there, except those in
+// unless.
 func encodeTarget(text, unless string) string {
 	var b strings.Builder
 	for i := range len(text) {

@@ -32,8 +32,10 @@ type writer interface {
 	hasIncidents() bool
 }
 
-// writers are those of the targets that are no actions. A target without one does not compile.
-var writers [kind.Targets]writer = [...]writer{mailWriter{}, pagerDuty{}}
+// writers are those of the targets that are no actions.
+var writers = [...]writer{mailWriter{}, pagerDuty{}}
+
+var _ = [kind.Targets]writer(writers) // a target without a writer does not compile
 
 // writerOf returns the writer of a target.
 func writerOf(t *job.Target) writer {

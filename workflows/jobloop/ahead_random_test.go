@@ -1,6 +1,7 @@
 package jobloop_test
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -18,6 +19,9 @@ const (
 	randomMinutes = 12
 	looked        = randomMinutes*time.Minute - 30*time.Second
 )
+
+// seeds is the number of random jobs. Set it higher after a change of the job's loop.
+var seeds = flag.Uint64("seeds", 500, "number of random jobs")
 
 // A randomJob is changed at random times around its due times.
 type randomJob struct {
@@ -239,7 +243,7 @@ func (l *randomJob) requireCounted(end *job.Job) {
 
 func TestRandomChangesAroundDueTimesLoseAndRepeatNothing(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(500) {
+	for seed := range *seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			l := newRandomJob(t, rand.New(rand.NewPCG(seed, 0)))

@@ -9,6 +9,7 @@ import (
 	"almanac/job"
 	"almanac/workflows"
 	"almanac/workflows/internal/visibility"
+	"almanac/workflows/plan"
 )
 
 func (j *loop) setState(ctx workflow.Context, s job.State) {
@@ -41,7 +42,7 @@ func (j *loop) replace(ctx workflow.Context, d job.Definition, text string) {
 	}
 	j.Generation++
 	if wasActive && (!timing || d.State != job.StateEnabled) {
-		j.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, "the job was changed while it waited")
+		j.generator.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, "the job was changed while it waited")
 	}
 	if d.State != job.StateDisabled && j.Halted != "" {
 		j.Halted, j.Forgiven = "", j.Outcomes.ConsecutiveFailures
@@ -55,9 +56,9 @@ func (j *loop) replace(ctx workflow.Context, d job.Definition, text string) {
 	}
 	switch {
 	case final && !timing: // even if the job is not active: whether it is final depends on the new schedule
-		j.replan(ctx, false)
+		j.generator.replan(ctx, false)
 	case !final && j.Active() && (!timing || !wasActive):
-		j.replan(ctx, !wasActive)
+		j.generator.replan(ctx, !wasActive)
 	}
 	if (final && d.State == job.StateEnabled || j.Active()) && j.over() {
 		j.Finish(workflow.Now(ctx))
@@ -98,12 +99,13 @@ func (j *loop) setCollectionState(ctx workflow.Context, enabled bool) {
 		j.withdraw(ctx)
 	}
 	if j.Active() {
-		j.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, "the job collection was disabled while it waited")
+		j.generator.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled,
+			"the job collection was disabled while it waited")
 	}
 	j.CollectionDisabled = !enabled
 	j.TimetableChanged(workflow.Now(ctx))
 	if j.Active() {
-		j.replan(ctx, true)
+		j.generator.replan(ctx, true)
 	}
 }
 
@@ -123,7 +125,21 @@ func (j *loop) remove(ctx workflow.Context) {
 
 // end makes the loop end. When it returns, no more requests are sent.
 func (j *loop) end(ctx workflow.Context) {
-	j.deleted = true
+	j.deleted, j.generator.stopped = true, true
 	j.withdraw(ctx)
 	j.gone = true
+}
+
+// applyZones plans again with a newer release of the time zone database, if the job's zone has other rules in it.
+// Nothing is run for it.
+func (j *loop) applyZones(ctx workflow.Context, z plan.Zone) {
+	if !j.Plan.Zone.Outdated(z.Release, z.Rules) || j.Definition.State.Final() {
+		return
+	}
+	if held := j.executions.Held(workflow.Now(ctx)); held != nil && !held.Manual {
+		j.withdrawHeld(ctx, held)
+	}
+	r := j.generator.request(plan.StepAfter, j.Decided)
+	r.Least = z.Release
+	j.generator.record(ctx, r)
 }

@@ -23,7 +23,7 @@ func (j *loop) start(ctx workflow.Context, due time.Time) {
 	e := &execution.Execution{}
 	e.Undo = state.Undo{Decided: j.Decided, Last: j.Last}
 	planned := j.Plan.Zone.Local(due) // newer time zones may give two local times one instant
-	j.decided(due)
+	j.generator.decided(due)
 	j.Started++
 	j.Numbered++
 	e.Repeat = j.Numbered
@@ -168,7 +168,7 @@ func (j *loop) putBack(ctx workflow.Context, e *execution.Execution) {
 		if e.MayHaveBeenSent {
 			why = "the job was changed when it was due; whether it was sent is not known"
 		}
-		j.noteCancelled(ctx, e.Due, e.Repeat, why)
+		j.generator.noteCancelled(ctx, e.Due, e.Repeat, why)
 		return
 	}
 	j.Last, j.Decided = e.Undo.Last, e.Undo.Decided
@@ -180,7 +180,7 @@ func (j *loop) putBack(ctx workflow.Context, e *execution.Execution) {
 func (j *loop) withdraw(ctx workflow.Context) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	for _, manual := range j.Deferred {
-		j.noteCancelled(ctx, workflow.Now(ctx), manual.Repeat, "the job was changed before it was sent")
+		j.generator.noteCancelled(ctx, workflow.Now(ctx), manual.Repeat, "the job was changed before it was sent")
 	}
 	j.Deferred = nil
 	j.executions.WithdrawAll(ctx, j.deleted)

@@ -4,7 +4,7 @@
 //	                 │                    │                    │
 //	             generator            executions            requests
 //	                 │                    │                    │
-//	planning.go asks the         execution.go begins and   handlers.go is the table of
+//	generator.go asks the        execution.go begins and   handlers.go is the table of
 //	recurrence engine, zones.go  settles executions,       updates, requests.go has them
 //	plans again with newer time  action.go makes their     change the job one at a time,
 //	zones, package plan decides  attempts, package         changes.go, skip.go, confirm.go
@@ -66,6 +66,7 @@ func Workflow(ctx workflow.Context, in state.Input) error {
 	j.executions = execution.Set{Key: j.Key, PutBack: j.putBack}
 	j.requests = requests{key: j.Key, state: &j.Input}
 	j.raiser = &alerts.Raiser{Key: j.Key, State: &j.Alerts, Definition: &j.Definition, Outcomes: &j.Outcomes}
+	j.generator = generator{Input: &j.Input, executions: &j.executions, raiser: j.raiser}
 	if err := j.handle(ctx); err != nil {
 		return err
 	}
@@ -80,10 +81,10 @@ type loop struct {
 	state.Input
 
 	timer    await.Timer
-	changed  bool          // wakes the loop
-	asked    *plan.Request // of another worker, since this one's time zones are too old; nil: none
-	askAgain time.Time     // when to look again whether a dispatched occurrence was sent; see [plan.Ask]
+	changed  bool      // wakes the loop
+	askAgain time.Time // when to look again whether a dispatched occurrence was sent; see [plan.Ask]
 
+	generator  generator
 	executions execution.Set
 	begun      int     // executions in this run
 	activities int     // action activities in this run
@@ -103,7 +104,7 @@ type loop struct {
 // or the run continues as new.
 func (j *loop) run(ctx workflow.Context) error {
 	for {
-		j.changed, j.requests.wake = false, false
+		j.changed, j.requests.wake, j.generator.wake = false, false, false
 		info := workflow.GetInfo(ctx)
 		j.full = j.full || info.GetCurrentHistoryLength() >= drainEvents || info.GetCurrentHistorySize() >= drainBytes
 		expires := j.expires()
@@ -133,12 +134,13 @@ func (j *loop) decide(ctx workflow.Context) {
 	}
 	now := workflow.Now(ctx).Truncate(time.Second)
 	for j.Active() {
-		j.refill(ctx)
+		j.generator.refill(ctx)
 		due, ok := j.Next()
-		if !ok || due.After(workflow.Now(ctx).Add(j.ahead())) || !j.executions.HeldUntil(workflow.Now(ctx)).IsZero() {
+		if !ok || due.After(workflow.Now(ctx).Add(j.generator.ahead())) ||
+			!j.executions.HeldUntil(workflow.Now(ctx)).IsZero() {
 			break
 		}
-		if j.undecidable() {
+		if j.generator.undecidable() {
 			return
 		}
 		switch plan.Decide(j.situation(due, now)) {
@@ -156,14 +158,15 @@ func (j *loop) decide(ctx workflow.Context) {
 		case plan.RunFirst:
 			until := j.BusyUntil
 			j.start(ctx, due)
-			j.drop(ctx, until, job.OutcomeMissed, "the execution before it was still running and another occurrence waited already")
+			j.generator.drop(ctx, until, job.OutcomeMissed,
+				"the execution before it was still running and another occurrence waited already")
 		case plan.Skip:
-			j.drop(ctx, j.BusyUntil, job.OutcomeSkipped, "the execution before it was still running")
+			j.generator.drop(ctx, j.BusyUntil, job.OutcomeSkipped, "the execution before it was still running")
 		case plan.Miss:
-			j.drop(ctx, later(due, j.CatchUp), job.OutcomeMissed,
+			j.generator.drop(ctx, later(due, j.CatchUp), job.OutcomeMissed,
 				fmt.Sprintf("%d executions of the job were running, which is the maximum", execution.MaxOverlapping))
 		case plan.CatchUp:
-			if j.catchUp(ctx, due, now); j.Plan.More {
+			if j.generator.catchUp(ctx, due, now); j.Plan.More {
 				return
 			}
 		}
@@ -219,7 +222,7 @@ func (j *loop) sleep(ctx workflow.Context) {
 		j.timer.Set(ctx, earlier(wake, quiet))
 	}
 	awake := func() bool {
-		return j.changed || j.requests.wake || j.OutlineChanged || j.timer.Fired() ||
+		return j.changed || j.requests.wake || j.generator.wake || j.OutlineChanged || j.timer.Fired() ||
 			j.draining() && j.mayContinueAsNew(ctx)
 	}
 	for workflow.Await(ctx, func() bool { return awake() || j.requests.signals.waiting() }) == nil {
@@ -242,7 +245,8 @@ func (j *loop) wake(now time.Time) time.Time {
 		return now.Add(time.Millisecond)
 	}
 	next, ok := j.Next()
-	if !ok || !j.Active() || j.requests.turns.Taken() || j.undecidable() || j.situation(next, now).MustWait() {
+	if !ok || !j.Active() || j.requests.turns.Taken() || j.generator.undecidable() ||
+		j.situation(next, now).MustWait() {
 		return time.Time{}
 	}
 	wake := next
@@ -278,7 +282,7 @@ func (j *loop) continueAsNew(ctx workflow.Context) error {
 	if j.executions.Failures {
 		j.FailedRun = run
 	}
-	if j.requests.changes || j.ChangedRun == "" { // "" in the first run, which created the job
+	if j.requests.changes || j.generator.moved || j.ChangedRun == "" { // "" in the first run, which created the job
 		j.ChangedRun = run
 	}
 	return workflow.NewContinueAsNewError(ctx, workflows.TypeJob, j.Input)

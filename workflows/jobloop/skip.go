@@ -28,7 +28,7 @@ func (j *loop) skip(ctx workflow.Context, due time.Time) error {
 	if !j.Active() {
 		return refuseSkip("The job or its job collection is not enabled, so that no occurrence is next.")
 	}
-	j.refill(ctx)
+	j.generator.refill(ctx)
 	held := j.executions.Held(workflow.Now(ctx))
 	next, left := j.Next()
 	if held != nil {
@@ -49,7 +49,7 @@ func (j *loop) skip(ctx workflow.Context, due time.Time) error {
 	j.Skips = append(j.Skips, next)
 	if len(j.Plan.Due) > 0 && j.Plan.Due[0].Equal(next) { // otherwise it was recorded as cancelled when the worker gave it back
 		j.Plan.Due = j.Plan.Due[1:]
-		j.noteCancelled(ctx, next, 0, "a request skipped it")
+		j.generator.noteCancelled(ctx, next, 0, "a request skipped it")
 	}
 	j.TimetableChanged(workflow.Now(ctx))
 	j.finishIfOver(ctx)

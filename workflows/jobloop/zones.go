@@ -29,82 +29,70 @@ var planning = workflow.ActivityOptions{
 
 // askAnother asks another worker, whose time zones are not older than those of the plan, since those of this one are. A request that is
 // overtaken by another one is dropped.
-func (j *loop) askAnother(ctx workflow.Context, r *plan.Request, behind string) {
-	j.Behind = behind
-	j.asked = r
+func (g *generator) askAnother(ctx workflow.Context, r *plan.Request, behind string) {
+	g.Behind = behind
+	g.asked = r
 	workflow.GetLogger(ctx).Warn("the time zones of this worker are older than those of the job's plan; another worker is asked to plan",
-		"job", j.Key.ARMID(), "release", behind, "plan", r.Zone.Release)
+		"job", g.Key.ARMID(), "release", behind, "plan", r.Zone.Release)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
 			var answer plan.Plan
 			err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, planning), workflows.ActivityPlan, r).Get(ctx, &answer)
-			if j.asked != r || err != nil || j.deleted { // it fails only when the workflow is cancelled
+			if g.asked != r || err != nil || g.stopped { // it fails only when the workflow is cancelled
 				return
 			}
-			if r.Zone == j.Plan.Zone && slices.EqualFunc(r.Times, j.remembered(), time.Time.Equal) { // nothing was planned or decided meanwhile
+			// If nothing was planned or decided meanwhile, the answer is still the right one.
+			if r.Zone == g.Plan.Zone && slices.EqualFunc(r.Times, g.remembered(), time.Time.Equal) {
 				workflow.SideEffect(ctx, func(workflow.Context) any { return answer }) // for readers of the history
-				j.take(ctx, r, answer)
-				j.changed = true
+				g.take(ctx, r, answer)
+				g.wake = true
 				return
 			}
-			r = j.renewed(r)
-			j.asked = r
+			r = g.renewed(r)
+			g.asked = r
 		}
 	})
 }
 
 // renewed returns a request for the state of the job that has changed since.
-func (j *loop) renewed(r *plan.Request) *plan.Request {
+func (g *generator) renewed(r *plan.Request) *plan.Request {
 	now := *r
-	now.Zone, now.Skips, now.Times = j.Plan.Zone, j.Skips, j.remembered()
-	now.Next, _ = j.Next()
+	now.Zone, now.Skips, now.Times = g.Plan.Zone, g.Skips, g.remembered()
+	now.Next, _ = g.Next()
 	if r.Step == plan.StepAfter {
-		now.From = j.Decided
+		now.From = g.Decided
 	}
 	return &now
 }
 
 // undecidable reports whether what is due cannot be decided until another worker has planned.
-func (j *loop) undecidable() bool { return j.asked != nil && j.asked.Step != plan.StepAfter }
+func (g *generator) undecidable() bool { return g.asked != nil && g.asked.Step != plan.StepAfter }
 
-// remembered returns the times in the job's state that stand for local times; see [loop.move].
-func (j *loop) remembered() []time.Time {
-	times := append([]time.Time{j.Decided}, j.Skips...)
-	return append(times, j.executions.Times()...)
+// remembered returns the times in the job's state that stand for local times; see [generator.move].
+func (g *generator) remembered() []time.Time {
+	times := append([]time.Time{g.Decided}, g.Skips...)
+	return append(times, g.executions.Times()...)
 }
 
 // move notes that the plan was made by other rules of the time zone than the one before: what is remembered by its time has another
 // one. An execution that is held keeps its due time; if it returns to the plan, it has the new one.
-func (j *loop) move(ctx workflow.Context, m *plan.Moved) {
-	skips := len(j.Skips)
-	j.Decided = m.Times[0]
-	copy(j.Skips, m.Times[1:])
-	j.executions.Move(m.Times[1+skips:])
+func (g *generator) move(ctx workflow.Context, m *plan.Moved) {
+	skips := len(g.Skips)
+	g.Decided = m.Times[0]
+	copy(g.Skips, m.Times[1:])
+	g.executions.Move(m.Times[1+skips:])
 	if !m.Start.IsZero() {
-		j.Definition.StartTime = job.NewTime(m.Start)
+		g.Definition.StartTime = job.NewTime(m.Start)
 	}
 	if !m.End.IsZero() {
-		r := *j.Definition.Recurrence
+		r := *g.Definition.Recurrence
 		r.EndTime = job.NewTime(m.End)
-		j.Definition.Recurrence = &r
+		g.Definition.Recurrence = &r
 	}
-	j.requests.changes = true // a reader of the changes finds it in this run
-	j.TimetableChanged(workflow.Now(ctx))
-	workflow.GetLogger(ctx).Info("the job was planned again with other time zones", "job", j.Key.ARMID(), "release", j.Plan.Zone.Release,
-		"before", m.Release, "was", m.Was, "is", m.Is)
-}
-
-// applyZones plans again with a newer release of the time zone database, if the job's zone has other rules in it. Nothing is run for it.
-func (j *loop) applyZones(ctx workflow.Context, z plan.Zone) {
-	if !j.Plan.Zone.Outdated(z.Release, z.Rules) || j.Definition.State.Final() {
-		return
-	}
-	if held := j.executions.Held(workflow.Now(ctx)); held != nil && !held.Manual {
-		j.withdrawHeld(ctx, held)
-	}
-	r := j.request(plan.StepAfter, j.Decided)
-	r.Least = z.Release
-	j.record(ctx, r)
+	g.moved = true // a reader of the changes finds it in this run
+	g.TimetableChanged(workflow.Now(ctx))
+	workflow.GetLogger(ctx).Info("the job was planned again with other time zones",
+		"job", g.Key.ARMID(), "release", g.Plan.Zone.Release, "before", m.Release, "was", m.Was, "is", m.Is)
 }
 
 // Plan is the activity that answers a request with the time zones of this worker. It fails if these are too old.

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/api/workflow/v1"
 
 	"almanac/internal/wfclient"
 	"almanac/job/listing"
@@ -14,8 +14,8 @@ import (
 const (
 	// A forecast covers forecastFor, and is made every forecastEvery.
 	forecastFor, forecastEvery = time.Hour, 15 * time.Minute
-	// It reads forecastPage jobs at a time, and pauses for forecastPause after each page, or forecastRest times as long as the page
-	// took: so it takes little from jobs that are due meanwhile, and the less, the busier the server is.
+	// It reads forecastPage jobs at a time, and pauses for forecastPause after each page, or forecastRest times as long as
+	// the page took: so it takes little from jobs that are due meanwhile, and the less, the busier the server is.
 	forecastPage, forecastPause, forecastRest = 100, 100 * time.Millisecond, 4
 )
 
@@ -25,8 +25,8 @@ type Forecast struct {
 	Due    int       // occurrences that come due in it
 }
 
-// KeepForecasting makes a forecast every 15 minutes until ctx ends, the first one at once, and calls show with each. One that fails is
-// left out.
+// KeepForecasting makes a forecast every 15 minutes until ctx ends, the first one at once, and calls show with each.
+// One that fails is left out.
 func (v *Overview) KeepForecasting(ctx context.Context, show func(Forecast)) {
 	for {
 		f, err := v.Forecast(ctx)
@@ -42,42 +42,29 @@ func (v *Overview) KeepForecasting(ctx context.Context, show func(Forecast)) {
 	}
 }
 
-// Forecast returns the fullest second of the next hour, over the jobs of all subscriptions, by their timetables as Temporal's lists
-// show them. Jobs that are disabled or whose collection is are left out, occurrences beyond a job's count are not.
+// Forecast returns the fullest second of the next hour, over the jobs of all subscriptions, by their timetables as
+// Temporal's lists show them. Jobs that are disabled or whose collection is are left out, occurrences beyond a job's
+// count are not.
 func (v *Overview) Forecast(ctx context.Context) (f Forecast, err error) {
 	from := v.o.Now()
-	due := map[int64]int{} // by second
-	request := &workflowservice.ListWorkflowExecutionsRequest{PageSize: forecastPage, Query: query(listing.Scope{})}
-	for {
-		start := time.Now()
-		page, err := v.o.Temporal.ListWorkflow(ctx, request)
-		if err != nil {
-			return Forecast{}, err
+	due := map[time.Time]int{}
+	count := func(id string, e *workflow.WorkflowExecutionInfo) {
+		o := v.decode(id, e, nil)
+		if o == nil || o.Disabled || o.Inactive {
+			return
 		}
-		for _, e := range page.GetExecutions() {
-			v.decode(e.GetExecution().GetWorkflowId(), e, nil).count(from, from.Add(forecastFor), due)
-		}
-		if request.NextPageToken = page.GetNextPageToken(); len(request.NextPageToken) == 0 {
-			break
-		}
-		if err := wfclient.Sleep(ctx, max(forecastPause, forecastRest*time.Since(start))); err != nil {
-			return Forecast{}, err
+		for at, ok := o.timetable.After(from); ok && at.Sub(from) <= forecastFor; at, ok = o.timetable.After(at) {
+			due[at]++
 		}
 	}
-	for second, n := range due {
-		if at := time.Unix(second, 0).UTC(); n > f.Due || n == f.Due && at.Before(f.Second) {
+	rest := func(took time.Duration) error { return wfclient.Sleep(ctx, max(forecastPause, forecastRest*took)) }
+	if err := v.list(ctx, query(listing.Scope{}), forecastPage, rest, count); err != nil {
+		return Forecast{}, err
+	}
+	for at, n := range due {
+		if n > f.Due || n == f.Due && at.Before(f.Second) {
 			f = Forecast{Second: at, Due: n}
 		}
 	}
 	return f, nil
-}
-
-// count adds the job's occurrences after a time and up to another one to due, by second.
-func (o *outline) count(from, until time.Time, due map[int64]int) {
-	if o == nil || o.Disabled || o.Inactive {
-		return
-	}
-	for at, ok := o.timetable.After(from); ok && !at.After(until); at, ok = o.timetable.After(at) {
-		due[at.Unix()]++
-	}
 }

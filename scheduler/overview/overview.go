@@ -1,15 +1,33 @@
 // Package overview reads what happened and what comes next across the jobs of a collection, a resource group or a
 // subscription. It writes nothing, and keeps in memory only what it can check or what it may lose.
+//
+// Each page begins with the names of the jobs, which their collections answer completely. Everything else that
+// concerns many jobs is in the index (index.go), as of a time that it knows:
+//
+//	Temporal's lists ──▶ index ──▶ past:     bounds ─▶ merge ─▶ page of entries, from the histories on it
+//	  (outlines)           ▲  └──▶ upcoming: plans  ─▶ merge ─▶ page of occurrences
+//	                       └────── jobs that a page had to ask
+//
+// The index has a job's outline ([job.Outline]): its timetable, a time before which its history may have entries off
+// the timetable, and what became of its last occurrences. It is built from Temporal's lists, and brought up to date
+// by what has changed since. It may be lost at any time, and each API has its own.
+//
+// A list is a merge of one stream for each job. Of a stream the first entry is known, or a time that it does not come
+// before: an entry that an outline does not cover succeeded on the timetable. The past asks the server about a job,
+// and then opens its history, only when the job's time is the first of all.
+//
+// What a list of thousands of jobs is to show, search or sort by belongs into the outline, or into the memo beside
+// it, and from there into the index: no list asks each job.
 package overview
 
 import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"almanac/internal/wfclient"
@@ -17,22 +35,15 @@ import (
 	"almanac/job/listing"
 	"almanac/scheduler/core"
 	"almanac/scheduler/history"
-	"almanac/scheduler/internal/cache"
 	"almanac/workflows"
 )
 
 const (
-	// maxJobs is the maximum number of jobs that a list covers: twice the jobs of a full collection.
-	maxJobs = 20_000
-	// maxCollections is the maximum number of collections that a list covers.
-	maxCollections = 1_000
+	// maxJobs and maxCollections are how much a list covers: twice the jobs of a full collection.
+	maxJobs, maxCollections = 20_000, 1_000
 
 	// After pageTime a page returns what it has, or an error if it has nothing. A job's own answer has jobTime.
-	pageTime = 22 * time.Second
-	jobTime  = 10 * time.Second
-
-	// maxKnown is the maximum number of jobs that are remembered, for each kind of list.
-	maxKnown = 50_000
+	pageTime, jobTime = 22 * time.Second, 10 * time.Second
 )
 
 // Options configure an [Overview]. All members are required.
@@ -46,73 +57,59 @@ type Options struct {
 // An Overview reads across jobs. It is safe for concurrent use.
 type Overview struct {
 	o     Options
-	plans cache.Cache[planned]  // by the workflow ID of the job
-	marks cache.Cache[lastSeen] // likewise
-
-	outlines  cache.Cache[outlines] // by scope
-	relisting sync.Map              // scopes of which all are being read anew
-	touched   cache.Cache[struct{}] // changed by this process, by workflow ID
-
-	changes atomic.Int64 // calls of Forget
+	index index
 }
 
 // New returns an Overview.
 func New(o Options) *Overview { return &Overview{o: o} }
 
-// Forget removes what is remembered of a workflow, which was changed. Of a collection it removes nothing: its state
-// and the names of its jobs are read for every page.
+// Forget removes what is known of a job, which was changed. Of a collection nothing is known.
 func (v *Overview) Forget(workflowID string) {
-	v.changes.Add(1)
-	v.plans.Forget(workflowID)
-	v.touched.Put(workflowID, struct{}{}, 1, maxKnown)
+	now := v.o.Now()
+	v.index.change(workflowID, now, func(e *entry) { *e = entry{changed: now} })
 }
 
-// A collection is a job collection, the jobs in it, and what kept it from being read.
-type collection struct {
-	key     job.CollectionKey
-	enabled bool
-	jobs    []job.Key
-	err     error
-}
-
-// readCollections reads the collections of a scope, and the names of their jobs that the page selects and may show. They are complete and
-// consistent. Closed collections are left out. withState says whether enabled is needed.
-func (v *Overview) readCollections(ctx context.Context, s listing.Scope, p listing.Page, withState bool) ([]collection, error) {
-	keys, err := v.collectionKeys(ctx, s, p)
+// jobs returns the jobs of a scope that the page selects and may show, complete and consistent, and the collections that
+// could not be read. With enabled, those of collections that are not enabled are left out.
+func (v *Overview) jobs(
+	ctx context.Context, s listing.Scope, p listing.Page, enabled bool,
+) ([]job.Key, *failures, error) {
+	keys, err := v.collections(ctx, s, p)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	found := make([]collection, len(keys))
-	wfclient.Each(len(keys), func(i int) { found[i] = v.readCollection(ctx, keys[i], p, withState) })
+	found, errs := make([][]job.Key, len(keys)), make([]error, len(keys))
+	wfclient.Each(len(keys), func(i int) { found[i], errs[i] = v.jobsOf(ctx, keys[i], p, enabled) })
 	if ctx.Err() != nil {
-		return nil, v.o.Error(ctx, ctx.Err(), nil)
+		return nil, nil, v.o.Error(ctx, ctx.Err(), nil)
 	}
-	if s.Collection != "" && found[0].err != nil {
-		return nil, v.o.Error(ctx, found[0].err, core.MissingCollection(keys[0]))
+	if s.Collection != "" && errs[0] != nil {
+		return nil, nil, v.o.Error(ctx, errs[0], core.MissingCollection(keys[0]))
 	}
-	found = slices.DeleteFunc(found, func(f collection) bool { return wfclient.IsGone(f.err) })
-	jobs := 0
-	for _, f := range found {
-		jobs += len(f.jobs)
+	failed := &failures{log: v.o.Log, all: map[string]failure{}}
+	for i, k := range keys {
+		failed.add(ctx, k.WorkflowID(), job.Key{Collection: k}, errs[i])
 	}
-	if jobs > maxJobs {
-		return nil, tooMany(fmt.Sprintf("%d jobs; a list across jobs covers %d at most", jobs, maxJobs))
+	jobs := slices.Concat(found...)
+	if len(jobs) > maxJobs {
+		return nil, nil, tooMany("%d jobs; a list across jobs covers %d at most", len(jobs), maxJobs)
 	}
-	return found, nil
+	return jobs, failed, nil
 }
 
-// collectionKeys returns the keys of the collections of a scope of which the page may show jobs.
-func (v *Overview) collectionKeys(ctx context.Context, s listing.Scope, p listing.Page) ([]job.CollectionKey, error) {
+// collections returns the collections of a scope of which the page may show jobs.
+func (v *Overview) collections(
+	ctx context.Context, s listing.Scope, p listing.Page,
+) (keys []job.CollectionKey, err error) {
 	if s.Collection != "" {
 		k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: s.ResourceGroup, Name: s.Collection}
 		return []job.CollectionKey{k}, k.Validate()
 	}
 	var paths []string
-	err := v.o.Ask(ctx, job.SubscriptionWorkflowID(s.Subscription), workflows.QueryCollections, &paths)
+	err = v.o.Ask(ctx, job.SubscriptionWorkflowID(s.Subscription), workflows.QueryCollections, &paths)
 	if err != nil && !wfclient.IsGone(err) {
 		return nil, v.o.Error(ctx, err, nil)
 	}
-	var keys []job.CollectionKey
 	for _, path := range paths {
 		group, name, _ := strings.Cut(path, "/")
 		k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: group, Name: name}
@@ -121,90 +118,87 @@ func (v *Overview) collectionKeys(ctx context.Context, s listing.Scope, p listin
 		}
 	}
 	if len(keys) > maxCollections {
-		return nil, tooMany(fmt.Sprintf("%d job collections; a list across jobs covers %d at most", len(keys), maxCollections))
+		return nil, tooMany("%d job collections; a list across jobs covers %d at most", len(keys), maxCollections)
 	}
 	return keys, nil
 }
 
-// readCollection reads one collection.
-func (v *Overview) readCollection(ctx context.Context, k job.CollectionKey, p listing.Page, withState bool) collection {
-	found := collection{key: k, enabled: true}
+// jobsOf is [Overview.jobs] for one collection.
+func (v *Overview) jobsOf(
+	ctx context.Context, k job.CollectionKey, p listing.Page, enabled bool,
+) (jobs []job.Key, err error) {
 	ctx, cancel := context.WithTimeout(ctx, jobTime)
 	defer cancel()
 	var list workflows.JobList
-	if found.err = v.o.Ask(ctx, k.WorkflowID(), workflows.QueryJobs, &list); found.err != nil {
-		return found
+	if err := v.o.Ask(ctx, k.WorkflowID(), workflows.QueryJobs, &list); err != nil {
+		return nil, err
 	}
-	found.key = list.Collection
-	for _, l := range list.Jobs {
-		if k := found.key.Job(l.Name); p.Filter.MatchesName(l.Name) && p.ShowsJob(k) {
-			found.jobs = append(found.jobs, k)
+	var c job.Collection
+	if enabled {
+		err := v.o.Ask(ctx, k.WorkflowID(), workflows.QueryStatus, &c)
+		if err != nil || c.Properties.State != job.CollectionEnabled {
+			return nil, err
 		}
 	}
-	if withState {
-		var c job.Collection
-		found.err = v.o.Ask(ctx, k.WorkflowID(), workflows.QueryStatus, &c)
-		found.enabled = c.Properties.State == job.CollectionEnabled
+	for _, l := range list.Jobs {
+		if k := list.Collection.Job(l.Name); p.Filter.MatchesName(l.Name) && p.ShowsJob(k) {
+			jobs = append(jobs, k)
+		}
 	}
-	return found
+	return jobs, nil
 }
 
-// An unread is what could not be read for a page: a job, or a collection with an empty job name.
-type unread struct {
+// Failures are what could not be read for a page. They are safe for concurrent use.
+type failures struct {
+	log *slog.Logger
+	mu  sync.Mutex
+	all map[string]failure // by workflow ID
+}
+
+// A failure is a job that could not be read or, with an empty name of the job, a collection.
+type failure struct {
 	id  string // of the workflow
 	key job.Key
 	why string
 }
 
-// An unreadSet collects what could not be read. It is safe for concurrent use.
-type unreadSet struct {
-	v    *Overview
-	mu   sync.Mutex
-	list []unread
-}
-
-// add adds a job or a collection. One that is closed is none of the list, so it is left out.
-func (p *unreadSet) add(ctx context.Context, id string, key job.Key, err error) {
+// add adds a job or a collection, if err is an error. One that is closed is none of the list, so it is left out.
+func (f *failures) add(ctx context.Context, id string, key job.Key, err error) {
 	if err == nil || wfclient.IsGone(err) {
 		return
 	}
-	p.v.o.Log.WarnContext(ctx, "a job or job collection in a list across jobs could not be read", slog.String("id", id), slog.Any("error", err))
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.list = append(p.list, unread{id, key, core.Why(err)})
+	f.log.WarnContext(ctx, "a job or job collection in a list across jobs could not be read",
+		slog.String("id", id), slog.Any("error", err))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.all[id] = failure{id, key, core.Why(err)} // once, though two parts of a page may have tried
 }
 
-// after returns what was collected, sorted by ID, beyond an ID.
-func (p *unreadSet) after(id string) []unread {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	slices.SortFunc(p.list, func(a, b unread) int { return strings.Compare(a.id, b.id) })
-	return slices.DeleteFunc(slices.Clone(p.list), func(u unread) bool { return u.id <= id })
-}
-
-// addCollections adds the collections that could not be read, and returns the others.
-func (p *unreadSet) addCollections(ctx context.Context, found []collection) (readable []collection) {
-	for _, s := range found {
-		if s.err != nil {
-			p.add(ctx, s.key.WorkflowID(), job.Key{Collection: s.key}, s.err)
-			continue
+// after returns what was added, sorted by ID, beyond an ID.
+func (f *failures) after(id string) (list []failure) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, other := range slices.Sorted(maps.Keys(f.all)) {
+		if other > id {
+			list = append(list, f.all[other])
 		}
-		readable = append(readable, s)
 	}
-	return readable
+	return list
 }
 
 // notInTime returns the error of a page whose time is over.
 func notInTime(read, all int) error {
 	return &job.Error{
 		Kind: job.KindUnavailable, Code: "ServiceUnavailable", Err: context.DeadlineExceeded,
-		Message: fmt.Sprintf("%d of %d jobs were read in time. What was read is remembered for a while: try again, or ask for fewer jobs or a shorter time.", read, all),
+		Message: fmt.Sprintf("%d of %d jobs were read in time. What was read is remembered for a while: try again, "+
+			"or ask for fewer jobs or a shorter time.", read, all),
 	}
 }
 
-func tooMany(what string) error {
+func tooMany(format string, values ...any) error {
 	return &job.Error{
 		Kind: job.KindInvalid, Code: "TooManyJobs",
-		Message: "There are " + what + ". Ask for one job collection, or filter by the name of jobs.",
+		Message: "There are " + fmt.Sprintf(format, values...) +
+			". Ask for one job collection, or filter by the name of jobs.",
 	}
 }

@@ -201,16 +201,3 @@ func TestMoreJobsThanAListCoversAreRefused(t *testing.T) {
 	_, _, err = w.overview(noon).HistoryAcross(t.Context(), everything, listing.Page{Top: 1, Filter: listing.Filter{Name: "job1"}})
 	require.NoError(t, err)
 }
-
-func BenchmarkUpcomingHour(b *testing.B) {
-	w := newTown(b)
-	for i := range 10_000 {
-		w.add("c", fmt.Sprint("job", i), every(minutes(1+i%60), "2026-03-01T12:01:00Z"))
-	}
-	v := w.overview(noon)
-	for b.Loop() {
-		if _, _, err := v.Upcoming(b.Context(), ofC, noon.Add(time.Hour), listing.Page{Top: 100}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

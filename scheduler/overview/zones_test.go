@@ -76,7 +76,7 @@ func TestAJobThatWasPlannedWithOtherTimeZonesIsAskedAlthoughItHasAnOutline(t *te
 	o := job.Outline{Created: noon.Add(-time.Hour), Recurrence: dailyInVancouver(9), Zones: "2026b", ZoneRules: rulesOfVancouver(t)}
 	workflowtest.UseZones(t, "2026a", pacific)
 	w := newTown(t)
-	for i := range 600 {
+	for i := range manyJobs {
 		k := w.add("c", fmt.Sprint("job", i), func(j *job.Job) { j.Definition.Recurrence = &job.Recurrence{Frequency: "day", Interval: 1} })
 		w.outlines[k.WorkflowID()] = job.Outline{Created: noon.Add(-time.Hour), StartTime: job.NewTime(noon.Add(72 * time.Hour)), Recurrence: &job.Recurrence{Frequency: "day", Interval: 1}}
 	}

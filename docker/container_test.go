@@ -110,6 +110,14 @@ func (c *container) write(path, text string) {
 	require.NoError(c.t, os.WriteFile(path, []byte(text), 0o644))
 }
 
+// directory makes a directory to which the container writes.
+func (c *container) directory(path string) {
+	c.t.Helper()
+	path = filepath.Join(c.root, path)
+	require.NoError(c.t, os.MkdirAll(path, 0o755))
+	require.NoError(c.t, os.Chmod(path, 0o777))
+}
+
 func (c *container) copy(from, to string) {
 	c.t.Helper()
 	to = filepath.Join(c.root, to)

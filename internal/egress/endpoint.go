@@ -15,6 +15,9 @@ import (
 type endpoint struct {
 	host string // normal: an address or a name
 	port uint16
+
+	// optional means that the host need not exist. [target.checkHost] knows the addresses that it had.
+	optional bool
 }
 
 // parseEndpoint parses host:port. An empty host means the unspecified address.
@@ -27,7 +30,7 @@ func parseEndpoint(address string) (endpoint, error) {
 	if err != nil {
 		return endpoint{}, err
 	}
-	return endpoint{normal(host), uint16(port)}, nil
+	return endpoint{host: normal(host), port: uint16(port)}, nil
 }
 
 func (e endpoint) String() string { return net.JoinHostPort(e.host, strconv.Itoa(int(e.port))) }
@@ -97,6 +100,9 @@ func (g *Guard) leadsTo(endpoints []endpoint, a netip.Addr, port uint16, resolve
 			continue
 		}
 		addresses, err := resolve(e.host)
+		if e.optional && isMissing(err) {
+			continue
+		}
 		if err != nil {
 			return nil, errUndecided
 		}

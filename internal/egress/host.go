@@ -47,7 +47,7 @@ func (g *Guard) ProtectHost(host string) error {
 		return fmt.Errorf("%q is no host; allowed: an address such as 10.1.2.3, or a name such as temporal.internal", host)
 	}
 	for _, port := range TemporalPorts {
-		g.protect(endpoint{h, port})
+		g.protect(endpoint{host: h, port: port, optional: true})
 	}
 	if a, ok := address(h); isLocalhost(h) || ok && (a.IsLoopback() || a.IsUnspecified()) {
 		return nil
@@ -64,7 +64,7 @@ func (g *Guard) ProtectLikely(ports ...uint16) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, port := range ports {
-		g.likely = append(g.likely, endpoint{ipv4Loopback.String(), port})
+		g.likely = append(g.likely, endpoint{host: ipv4Loopback.String(), port: port})
 	}
 }
 
@@ -135,7 +135,7 @@ func (h *protectedHost) look(ctx context.Context, g *Guard) {
 	ctx, cancel := context.WithTimeout(ctx, dnsTimeout)
 	defer cancel()
 	found, err := g.lookup(ctx, h.name)
-	if missing, ok := errors.AsType[*net.DNSError](err); ok && missing.IsNotFound {
+	if isMissing(err) {
 		err = nil
 	}
 	h.mu.Lock()
@@ -158,6 +158,12 @@ func (h *protectedHost) look(ctx context.Context, g *Guard) {
 	for _, a := range found {
 		h.seen[plain(a)] = now
 	}
+}
+
+// isMissing reports whether DNS says that a name does not exist.
+func isMissing(err error) bool {
+	dns, ok := errors.AsType[*net.DNSError](err)
+	return ok && dns.IsNotFound
 }
 
 // checkHost returns an error if a plain address is one of a protected host, and the port is not excepted.

@@ -117,7 +117,9 @@ func TestAProtectedHostThatDoesNotExistDoesNoHarm(t *testing.T) {
 	t.Parallel()
 	g := protectHost(t, "", "nowhere.test")
 	resolve(t, g, nil)
-	require.Empty(t, ruleAt(t, g, "10.0.0.1:80"))
+	for _, port := range []string{"80", "7233", "7243"} {
+		require.Empty(t, ruleAt(t, g, "10.0.0.1:"+port))
+	}
 	require.Equal(t, ownHost, ruleAt(t, g, "nowhere.test:80"))
 }
 
@@ -127,27 +129,31 @@ func TestTheAddressesOfAProtectedHostOutliveDNS(t *testing.T) {
 	g := protectHost(t, "", "temporal.test")
 	g.Clock(func() time.Time { return time.Unix(1e9, passed.Load()) })
 	pass := func(d time.Duration) { passed.Add(int64(d)) }
-	zone := resolve(t, g, map[string][]string{"temporal.test": {"10.0.0.1", "10.0.0.2"}})
+	names := resolve(t, g, map[string][]string{"temporal.test": {"10.0.0.1", "10.0.0.2"}})
 	broken := &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("DNS is down") }}
 
+	empty := (&zone{t: t}).resolver()
 	g.Resolve(broken)
 	_, err := g.DialContext(t.Context(), "tcp", "10.0.0.9:80")
 	require.ErrorContains(t, err, "DNS does not say at the moment which addresses that host has", "it is not known yet")
 	pass(time.Minute)
-	g.Resolve(zone.resolver())
+	g.Resolve(names.resolver())
 	require.Equal(t, ownHost, ruleAt(t, g, "10.0.0.1:80"))
-	asked := zone.questions()
+	asked := names.questions()
 	require.Empty(t, ruleAt(t, g, "10.0.0.9:80"))
-	require.Equal(t, asked, zone.questions(), "it is not asked for each connection")
+	require.Equal(t, asked, names.questions(), "it is not asked for each connection")
 
 	pass(time.Minute)
 	require.Equal(t, ownHost, ruleAt(t, g, "10.0.0.2:80"), "the host has moved")
 	require.Equal(t, ownHost, ruleAt(t, g, "10.0.0.1:80"), "an answer may be part of a longer list")
+	g.Resolve(empty)
+	pass(time.Minute)
+	require.Equal(t, ownHost, ruleAt(t, g, "10.0.0.2:7243"), "the name is gone for a moment, since nothing behind it is ready")
 	g.Resolve(broken)
 	pass(time.Hour)
 	require.Equal(t, ownHost, ruleAt(t, g, "10.0.0.2:80"), "DNS is down, and Temporal may be where it was")
 	require.Empty(t, ruleAt(t, g, "10.0.0.9:80"))
-	g.Resolve(zone.resolver())
+	g.Resolve(names.resolver())
 	pass(time.Hour)
 	require.Equal(t, ownHost, ruleAt(t, g, "10.0.0.2:80"))
 	require.Empty(t, ruleAt(t, g, "10.0.0.1:80"), "it has not been the host's for ten minutes")

@@ -25,7 +25,7 @@ func (c *Config) readKeys() (err error) {
 			return source.Wrong(err, "")
 		}
 		text = string(content)
-		if info, err := os.Stat(c.keysFile); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o044 != 0 {
+		if info, err := os.Stat(c.keysFile); err == nil && runtime.GOOS != "windows" && othersMayRead(info.Mode()) {
 			c.Warnings = append(c.Warnings, fmt.Sprintf("other users of this machine may read the encryption keys in "+
 				"%s, which has the permissions %#o: chmod 600 it", c.keysFile, info.Mode().Perm()))
 		}
@@ -40,4 +40,9 @@ func (c *Config) readKeys() (err error) {
 		c.Keys = c.Keys.AcceptingClear()
 	}
 	return nil
+}
+
+// othersMayRead reports whether others than the owner may read a file. What nobody may write is what Kubernetes mounts for the group of a pod.
+func othersMayRead(mode os.FileMode) bool {
+	return mode.Perm()&0o004 != 0 || mode.Perm()&0o040 != 0 && mode.Perm()&0o222 != 0
 }

@@ -18,7 +18,7 @@ func TestAFileOfKeysThatOthersMayReadCausesAWarning(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "keys")
 	require.NoError(t, os.WriteFile(file, []byte("k:"+codec.GenerateKey()), 0o600))
-	for permissions, told := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o640: true, 0o644: true, 0o604: true} {
+	for permissions, told := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o440: false, 0o444: true, 0o640: true, 0o644: true, 0o604: true} {
 		require.NoError(t, os.Chmod(file, permissions))
 		c, err := loaded(t, "worker", map[string]string{"ALMANAC_ENCRYPTION_KEYS_FILE": file})
 		require.NoError(t, err)

@@ -19,10 +19,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// directory holds the program, for all tests.
+var directory string
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	os.RemoveAll(directory)
+	os.Exit(code)
+}
+
 // program is Almanac, built once for all tests, with the embedded server.
-var program = sync.OnceValues(func() (string, error) {
-	directory, err := os.MkdirTemp("", "almanac-docker-")
-	if err != nil {
+var program = sync.OnceValues(func() (_ string, err error) {
+	if directory, err = os.MkdirTemp("", "almanac-docker-"); err != nil {
 		return "", err
 	}
 	path := filepath.Join(directory, "almanac")

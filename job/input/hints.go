@@ -169,7 +169,7 @@ func adviseCron(e *job.FieldError, given *fields.Node) bool {
 		return false
 	}
 	rule, err := cron.Parse(given.Text)
-	if err != nil && len(strings.Fields(given.Text)) < cronFields {
+	if err != nil && e.Code != fields.Unknown && len(strings.Fields(given.Text)) < cronFields && !strings.HasPrefix(given.Text, "@") {
 		e.Hint = `a recurrence is an object, such as {"frequency":"day","schedule":{"hours":[9],"minutes":[0]}}, and no cron expression`
 		return false
 	}

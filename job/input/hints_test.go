@@ -53,6 +53,8 @@ func TestTheFirstMistakesOfANewcomerAreAnsweredWithWhatToSend(t *testing.T) {
 			`properties.recurrence.cron: unknown field; that cron expression cannot be translated: minute is "61"; allowed: 0 to 59`},
 		{"a cron expression with an error as frequency", `{"properties":{` + action + `,"recurrence":{"frequency":"61 9 * * *"}}}`,
 			`properties.recurrence.frequency: "61 9 * * *" is not supported; that cron expression cannot be translated: minute is "61"; allowed: 0 to 59`},
+		{"a member cron that is no time", `{"properties":{` + action + `,"recurrence":{"cron":"@reboot"}}}`,
+			`properties.recurrence.cron: unknown field; that cron expression cannot be translated: expression is "@reboot"; allowed: @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly, or @every with a duration`},
 		{"a misspelled frequency", `{"properties":{` + action + `,"recurrence":{"frequency":"moth"}}}`,
 			`properties.recurrence.frequency: "moth" is not supported; allowed: minute, hour, day, week, month or year; did you mean "month"?`},
 		{"a misspelled time zone", `{"properties":{` + action + `,"recurrence":{"frequency":"day","timeZone":"Europe/Berln"}}}`,

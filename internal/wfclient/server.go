@@ -91,7 +91,7 @@ func (s *Server) check(ctx context.Context, purpose string, limit time.Duration,
 		defer cancel()
 		for { // a server that is being replaced refuses connections for a moment
 			err := s.Ask(ctx)
-			if _, down := errors.AsType[*serviceerror.Unavailable](err); !down && !(late && isLate(err)) {
+			if _, down := errors.AsType[*serviceerror.Unavailable](err); !down && (!late || !isLate(err)) {
 				return nil, nil //nolint:nilnil // there is no value
 			}
 			if Sleep(ctx, checkPause) != nil {

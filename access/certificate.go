@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Certificates authenticates callers by their client certificates, which the listener has verified. A certificate counts as one
-// of its authority: another authority may have given the same names to somebody else.
+// Certificates authenticates callers by their client certificates, which the listener has verified. A certificate
+// counts as one of its authority: another authority may have given the same names to somebody else.
 type Certificates struct {
 	// Revoked returns the lists of revoked certificates in force. Nil means that revocation is not checked.
 	Revoked func() *Revocations
@@ -54,7 +54,7 @@ func (c Certificates) check(chain []*x509.Certificate) error {
 	return c.Revoked().Check(chain, now)
 }
 
-// principalOf returns who has a certificate of some authorities.
+// principalOf returns the holder of a certificate of some authorities.
 func principalOf(shown *x509.Certificate, authorities []Authority) (*Principal, error) {
 	p := &Principal{Kind: KindCertificate, Issuer: authorities[0].String()}
 	add := func(kind Kind, value string) {

@@ -39,7 +39,7 @@ type Selector struct {
 	Value  string
 }
 
-// A Principal is who sent a request. It does not change once it is made.
+// A Principal is the sender of a request. It is immutable.
 type Principal struct {
 	Kind      Kind   // [KindToken], [KindSubject] or [KindCertificate]: how it authenticated
 	Name      string // for people: the name of the token, the subject, the subject of the certificate
@@ -75,7 +75,7 @@ func WithPrincipal(ctx context.Context, p *Principal) context.Context {
 	return context.WithValue(ctx, principalKey{}, p)
 }
 
-// PrincipalOf returns who sent the request of a context; nil if nothing asked.
+// PrincipalOf returns the sender of the request of a context; nil without authentication.
 func PrincipalOf(ctx context.Context) *Principal {
 	p, _ := ctx.Value(principalKey{}).(*Principal)
 	return p

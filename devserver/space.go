@@ -19,7 +19,7 @@ func (e *SpaceError) Error() string {
 	return fmt.Sprintf("the disk of the data directory has %s left, less than the %s that are kept free; make room", size(e.Left), size(e.Least))
 }
 
-// Disk returns what shows the size of the database, of its write-ahead log, and of what is free on their disk.
+// Disk returns a collector of the sizes of the database and its write-ahead log, and of the free space on their disk.
 func (s *Server) Disk() prometheus.Collector {
 	database := filepath.Join(s.dataDir, databaseFile)
 	return telemetry.Disk(map[string]string{"database": database, "log": database + "-wal"}, func() (uint64, error) { return files.Free(s.dataDir) })

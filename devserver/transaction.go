@@ -98,7 +98,7 @@ func (s transactionalStore) transact(ctx context.Context, operation string, f fu
 	}
 }
 
-// notWritten returns err of a write of which nothing was committed. The server would take a write that ran out of time
+// notWritten returns the error of a write that committed nothing. The server would take a write that ran out of time
 // for one that may still be committed, and acquire its shard anew, while all other writes wait.
 func notWritten(ctx context.Context, err error) error {
 	var unavailable *serviceerror.Unavailable

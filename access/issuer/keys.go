@@ -45,8 +45,8 @@ type keys struct {
 	fetched time.Time
 }
 
-// verify returns the keys one of which verifies the signature of a token. The error is errNoKey if none does; another
-// one says why the issuer's keys are not known.
+// verify returns the key set if a key in it verifies the signature of a token. The error is errNoKey if none does;
+// another one says why the issuer's keys are not known.
 func (s *keySet) verify(ctx context.Context, signed *jose.JSONWebSignature) (*keys, error) {
 	if known := s.current(ctx); known != nil && known.verify(signed) {
 		return known, nil

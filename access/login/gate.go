@@ -84,9 +84,9 @@ func (g *Gate) note(r *http.Request, principal string, status int, code string) 
 	}
 }
 
-// refuse sends a browser to the login page, and answers 401 to others, or 503 if it could not be found out who calls.
-// Only a credential that was sent in a header counts as a failed login: nobody guesses a session, and the pages of a
-// browser whose session has ended go on asking.
+// refuse sends a browser to the login page, and answers 401 to others, or 503 if the caller could not be authenticated
+// now. Only a credential that was sent in a header counts as a failed login: nobody guesses a session, and the pages of
+// a browser whose session has ended go on asking.
 func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, err error, failures *callers.Logins) {
 	bad, ok := errors.AsType[*access.CredentialError](err)
 	if g.slowDown(w, r, ok && r.Header.Get("Authorization") != "", failures) {

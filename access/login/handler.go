@@ -21,9 +21,9 @@ const (
 	loginPath    = "/login"
 	startPath    = "/login/start"    // leads to the issuer
 	callbackPath = "/login/callback" // to which the issuer leads
-	sessionPath  = "/login/session"  // says who has logged in
+	sessionPath  = "/login/session"  // returns the logged-in user
 	logoutPath   = "/logout"
-	scriptPath   = "/docs/login.js" // shows on the documentation page who has logged in
+	scriptPath   = "/docs/login.js" // shows the logged-in user on the documentation page
 )
 
 // maxForm is the size limit of a form, in bytes.
@@ -205,7 +205,7 @@ func (h *Handler) begin(w http.ResponseWriter, r *http.Request, back string, s s
 	redirect(w, h.path()+back)
 }
 
-// showSession says who has logged in, as JSON: principal and expires, or nothing.
+// showSession returns the logged-in user as JSON: principal and expires, or nothing.
 func (h *Handler) showSession(w http.ResponseWriter, r *http.Request) {
 	var said struct {
 		Principal string     `json:"principal,omitempty"`

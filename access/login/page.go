@@ -34,7 +34,7 @@ type view struct {
 	Style       template.CSS
 	Top         string // relative path to what the paths are below
 	Issuer      string // host of the issuer that logs browsers in; "": none
-	Principal   string // who has logged in
+	Principal   string // the logged-in user
 	Return      string
 	ReturnQuery string // "" or ?return=…
 	Problem     string
@@ -63,7 +63,7 @@ func (h *Handler) show(w http.ResponseWriter, r *http.Request, status int, back,
 	_ = page.Execute(w, v) // the caller may be gone
 }
 
-// serveScript serves what shows on the documentation page who has logged in.
+// serveScript serves the script that shows the logged-in user on the documentation page.
 func serveScript(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
 	_, _ = w.Write(script) // the caller may be gone

@@ -90,7 +90,7 @@ func (p *Provider) url(ctx context.Context, a *attempt) (string, error) {
 	return p.config(found, a.Redirect).AuthCodeURL(a.State, oauth2.S256ChallengeOption(a.Verifier), oidc.Nonce(a.Nonce)), nil
 }
 
-// identity returns who logged in, by the code in an issuer's answer.
+// identity returns the user who logged in, by the code in an issuer's answer.
 func (p *Provider) identity(ctx context.Context, a *attempt, code string) (*issuer.Identity, error) {
 	found, err := p.discover(ctx)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package session keeps browsers logged in: by a cookie that holds who logged in, encrypted, and that counts for web
+// Package session keeps browsers logged in: by an encrypted cookie that names the user, and that counts for web
 // pages of this server only.
 //
 // No process keeps anything about sessions, so all processes with the same key know all sessions. What a caller may do
@@ -22,7 +22,7 @@ type Session struct {
 	// Token is a token that was pasted. It is checked with each request, so the session ends with it.
 	Token string `json:"token,omitempty"`
 
-	// Identity is who logged in at an issuer.
+	// Identity is the user who logged in at an issuer.
 	Identity *issuer.Identity `json:"identity,omitempty"`
 }
 
@@ -82,7 +82,7 @@ func (a *Authenticator) Find(r *http.Request) (*Session, *access.Principal, erro
 	return s, who, err
 }
 
-// principal returns who a session is of, by the tokens in force.
+// principal returns the owner of a session, by the tokens in force.
 func (a *Authenticator) principal(r *http.Request, s *Session) (*access.Principal, error) {
 	switch {
 	case s.Token != "":
@@ -93,7 +93,7 @@ func (a *Authenticator) principal(r *http.Request, s *Session) (*access.Principa
 	return s.Identity.Principal(), nil
 }
 
-// HolderOf returns who holds a token, as if it had been sent in the header Authorization.
+// HolderOf returns the holder of a token, as if it had been sent in the header Authorization.
 func (a *Authenticator) HolderOf(r *http.Request, token string) (*access.Principal, error) {
 	bearing := &http.Request{Method: http.MethodGet, URL: new(url.URL), Header: http.Header{"Authorization": {"Bearer " + token}}}
 	bearing = bearing.WithContext(r.Context())

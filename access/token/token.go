@@ -1,5 +1,5 @@
 // Package token makes and checks tokens: secrets of 256 random bits that stand for a caller with a role in a scope. A
-// file holds their hashes, so that who reads the file can use none of them.
+// file holds their hashes, so that reading the file gives nobody a usable token.
 package token
 
 import (

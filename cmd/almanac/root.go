@@ -112,7 +112,7 @@ func meant(cmd *cobra.Command, err error) string {
 // unknownCommand matches the error about a command that does not exist.
 var unknownCommand = regexp.MustCompile(`^unknown command "([^"]*)" for "almanac"`)
 
-// What people type who look for a client of the API: what is done with one job, and with many.
+// Words that a user may type who looks for a client of the API, for one job and for many.
 var (
 	verbs = []string{"run", "trigger", "enable", "disable", "skip", "rerun", "delete", "remove", "rm", "pause", "resume"}
 	lists = []string{"list", "ls", "get", "show", "create", "put", "add", "apply", "history", "upcoming", "status"}

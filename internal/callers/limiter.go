@@ -1,7 +1,7 @@
 // Package callers limits what each caller of a server may ask of it, so that no caller makes others wait: how many
 // requests a second, how many at once, and how many failed logins.
 //
-// A caller is a text: an address, or who has logged in. Callers that have been idle are forgotten, so memory is
+// A caller is a text: an address, or the name of a principal. Callers that have been idle are forgotten, so memory is
 // bounded.
 package callers
 
@@ -34,7 +34,7 @@ type Limiter struct {
 	callers *table[caller]
 }
 
-// A caller is what is known of one caller.
+// A caller is the state of one caller.
 type caller struct {
 	bucket *rate.Limiter
 	flight chan struct{} // has an element for each request that is processed

@@ -17,10 +17,10 @@ const (
 )
 
 // Logins limit how many logins of a caller may fail: 10 at once, and then one in 6 s. A login that succeeds costs
-// nothing. The caller should be an address, since who tries to log in may give any name.
+// nothing. The caller should be an address, since a login may be tried with any name.
 type Logins struct{ buckets *table[rate.Limiter] }
 
-// NewLogins returns Logins of which none has failed.
+// NewLogins returns Logins without failures.
 func NewLogins() *Logins {
 	return &Logins{newTable(func() *rate.Limiter { return rate.NewLimiter(rate.Every(loginEvery), loginBurst) }, isFull)}
 }

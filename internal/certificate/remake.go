@@ -57,7 +57,7 @@ func hasMAC(pfx []byte) bool {
 	return err == nil && len(file.MAC.Digest.Algorithm.Algorithm) > 0
 }
 
-// contentInBER reports whether what is in an octet string is in BER.
+// contentInBER reports whether the content of an octet string is in BER.
 func contentInBER(octets []byte) bool {
 	content := contentOf(octets)
 	der, err := toDER(content)

@@ -35,7 +35,7 @@ const (
 // AccessDefaults are where short scopes are.
 var AccessDefaults = access.Defaults{Subscription: DefaultSubscription, ResourceGroup: DefaultResourceGroup}
 
-// accessSettings are the settings of who may call the API.
+// accessSettings are the settings of authentication and roles.
 func (c *Config) accessSettings() Group {
 	a := &c.Access
 	group := Group{Name: "Access", Settings: []*Setting{
@@ -71,7 +71,7 @@ func (c *Config) checkHidden() error {
 	return nil
 }
 
-// Authenticating reports whether the API asks who calls.
+// Authenticating reports whether callers of the API need a credential.
 func (c *Config) Authenticating() bool {
 	return c.AsksForToken() || c.set.Get("client-ca").Text() != ""
 }
@@ -112,7 +112,7 @@ func (c *Config) checkIssuers() error {
 	return nil
 }
 
-// readAccess reads the files that say who may call, and checks that the settings agree.
+// readAccess reads the files of tokens and assignments, and checks that the settings agree.
 func (c *Config) readAccess() error {
 	a := &c.Access
 	if !c.Authenticating() {

@@ -17,7 +17,7 @@ import (
 	"almanac/api"
 	"almanac/api/guard"
 	"almanac/internal/audit"
-	"almanac/internal/callers"
+	"almanac/internal/ratelimit"
 	"almanac/job"
 	"almanac/job/listing"
 )
@@ -127,7 +127,7 @@ func TestRequestsAreLimitedByWhoSendsThemAndOfStrangersByAddress(t *testing.T) {
 		f, _ := echo(t)
 		first, second := with(t, access.Reader, "/"), with(t, access.Reader, "/")
 		second.Name = "other"
-		h := api.New(f, api.Options{Access: &guard.Access{Authenticators: []access.Authenticator{tokenHolders{"a": first, "b": second}}}, Callers: callers.NewLimiter(callers.Limits{Rate: 1})})
+		h := api.New(f, api.Options{Access: &guard.Access{Authenticators: []access.Authenticator{tokenHolders{"a": first, "b": second}}}, Callers: ratelimit.NewLimiter(ratelimit.Limits{Rate: 1})})
 		ask := func(caller string) int {
 			return as(h, caller, http.MethodGet, "/jobCollections/c/jobs/j", "").status
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/api"
-	"almanac/internal/callers"
+	"almanac/internal/ratelimit"
 	"almanac/internal/web"
 	"almanac/job"
 )
@@ -30,7 +30,7 @@ func TestACallerThatSendsTooManyRequestsGets429(t *testing.T) {
 	description := loadContract(t)
 	synctest.Test(t, func(t *testing.T) {
 		o, log := logged()
-		o.Callers = callers.NewLimiter(callers.Limits{Rate: 2})
+		o.Callers = ratelimit.NewLimiter(ratelimit.Limits{Rate: 2})
 		h := api.New(&fake{
 			job:   func(_ context.Context, k job.Key) (job.Job, error) { return daily(t, k), nil },
 			ready: func(context.Context) error { return nil },
@@ -58,7 +58,7 @@ func TestCallersAreToldApartAsTheOptionsSay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := api.New(&fake{job: func(_ context.Context, k job.Key) (job.Job, error) { return daily(t, k), nil }}, api.Options{
-			Callers: callers.NewLimiter(callers.Limits{Rate: 1}),
+			Callers: ratelimit.NewLimiter(ratelimit.Limits{Rate: 1}),
 			Caller:  func(r *http.Request) string { return r.Header.Get("X-Principal") },
 		})
 		ask := func(principal string) int {
@@ -79,7 +79,7 @@ func TestAForgedXForwardedForIsNoWayAroundTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for connection, want := range map[string]string{"203.0.113.5": "203.0.113.5", "10.0.0.1": "198.51.100.9"} {
 			h := proxies.Resolve(api.New(&fake{job: func(_ context.Context, k job.Key) (job.Job, error) { return daily(t, k), nil }},
-				api.Options{Callers: callers.NewLimiter(callers.Limits{Rate: 1})}))
+				api.Options{Callers: ratelimit.NewLimiter(ratelimit.Limits{Rate: 1})}))
 			for i := range 4 {
 				r := callerOf(connection, jobPath)
 				r.Header.Add("X-Forwarded-For", fmt.Sprint("192.0.2.", i)) // another one each time
@@ -106,7 +106,7 @@ func TestABulkLoadOfOneCallerDoesNotHoldUpAnother(t *testing.T) {
 				<-release
 			}
 			return daily(t, k), nil
-		}}, api.Options{Callers: callers.NewLimiter(callers.Limits{InFlight: 2})})
+		}}, api.Options{Callers: ratelimit.NewLimiter(ratelimit.Limits{InFlight: 2})})
 		answers := make(chan int, 10)
 		for range 10 {
 			go func() { answers <- serve(h, callerOf("192.0.2.1", "/jobCollections/c/jobs/slow")).status }()
@@ -124,7 +124,7 @@ func TestABulkLoadOfOneCallerDoesNotHoldUpAnother(t *testing.T) {
 func TestTheWaitBesideABulkLoadIsThatOfTheRequestsInFlight(t *testing.T) {
 	t.Parallel()
 	const service, parallel, load = 4 * time.Millisecond, 64, 640
-	worst := func(t *testing.T, limits callers.Limits) (longest time.Duration) {
+	worst := func(t *testing.T, limits ratelimit.Limits) (longest time.Duration) {
 		synctest.Test(t, func(t *testing.T) {
 			store := make(chan struct{}, 1) // those who wait for room get it in turn
 			h := api.New(&fake{job: func(_ context.Context, k job.Key) (job.Job, error) {
@@ -132,7 +132,7 @@ func TestTheWaitBesideABulkLoadIsThatOfTheRequestsInFlight(t *testing.T) {
 				time.Sleep(service) // in a bubble
 				<-store
 				return daily(t, k), nil
-			}}, api.Options{Callers: callers.NewLimiter(limits)})
+			}}, api.Options{Callers: ratelimit.NewLimiter(limits)})
 			var bulk sync.WaitGroup
 			for range parallel {
 				bulk.Go(func() {
@@ -154,14 +154,14 @@ func TestTheWaitBesideABulkLoadIsThatOfTheRequestsInFlight(t *testing.T) {
 		})
 		return longest
 	}
-	require.GreaterOrEqual(t, worst(t, callers.Limits{}), parallel*service, "without limits it is behind the whole load")
-	require.LessOrEqual(t, worst(t, callers.Limits{InFlight: 16}), 17*service)
+	require.GreaterOrEqual(t, worst(t, ratelimit.Limits{}), parallel*service, "without limits it is behind the whole load")
+	require.LessOrEqual(t, worst(t, ratelimit.Limits{InFlight: 16}), 17*service)
 }
 
 func BenchmarkTheLimitOfCallers(b *testing.B) {
-	for name, limits := range map[string]callers.Limits{"off": {}, "on": {Rate: 1_000_000, InFlight: 16}} {
+	for name, limits := range map[string]ratelimit.Limits{"off": {}, "on": {Rate: 1_000_000, InFlight: 16}} {
 		b.Run(name, func(b *testing.B) {
-			h := api.New(&fake{}, api.Options{Callers: callers.NewLimiter(limits)})
+			h := api.New(&fake{}, api.Options{Callers: ratelimit.NewLimiter(limits)})
 			b.ReportAllocs()
 			for b.Loop() {
 				h.ServeHTTP(httptest.NewRecorder(), callerOf("192.0.2.1", "/"))

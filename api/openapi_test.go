@@ -28,7 +28,7 @@ import (
 	"almanac/api"
 	"almanac/api/guard"
 	"almanac/internal/audit"
-	"almanac/internal/callers"
+	"almanac/internal/ratelimit"
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/job/listing"
@@ -332,7 +332,7 @@ func (c contract) fire(t *testing.T, p trigger) int {
 	if !p.flooded {
 		return c.serve(t, api.New(p.backend.scheduler(t), o), r).status
 	}
-	o.Callers = callers.NewLimiter(callers.Limits{Rate: 1})
+	o.Callers = ratelimit.NewLimiter(ratelimit.Limits{Rate: 1})
 	status := 0
 	synctest.Test(t, func(t *testing.T) { // whose time stands still
 		h := api.New(p.backend.scheduler(t), o)

@@ -15,7 +15,7 @@ import (
 
 	"almanac/api"
 	"almanac/internal/audit/refusals"
-	"almanac/internal/callers"
+	"almanac/internal/ratelimit"
 	"almanac/internal/web"
 )
 
@@ -89,7 +89,7 @@ func TestRefusalsOfStrangersComeAfterTheirLimit(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var text strings.Builder
 			o, log := logged()
-			o.Refusals, o.CheckHost, o.Callers = refusals.New(&text), new(web.Hosts).Check, callers.NewLimiter(callers.Limits{Rate: 2})
+			o.Refusals, o.CheckHost, o.Callers = refusals.New(&text), new(web.Hosts).Check, ratelimit.NewLimiter(ratelimit.Limits{Rate: 2})
 			h := api.New(&fake{}, o)
 			statuses := map[int]int{}
 			for range 50 {

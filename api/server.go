@@ -16,7 +16,7 @@ import (
 	"almanac/api/route"
 	"almanac/internal/audit/refusals"
 	"almanac/internal/build"
-	"almanac/internal/callers"
+	"almanac/internal/ratelimit"
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/job/kind"
@@ -105,13 +105,13 @@ type Options struct {
 	CheckHost func(next http.Handler) http.Handler
 
 	// Callers limits the requests of each caller. Nil means no limits.
-	Callers *callers.Limiter
+	Callers *ratelimit.Limiter
 
 	// Refusals is the log of refused calls. Nil means none.
 	Refusals *refusals.Log
 
 	// Caller names the caller of a request for Callers. Nil means the principal or, if it is not known who called, the
-	// address, as [callers.ByAddress] has it.
+	// address, as [ratelimit.ByAddress] has it.
 	Caller func(r *http.Request) string
 }
 

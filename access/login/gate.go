@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"almanac/access"
-	"almanac/internal/callers"
+	"almanac/internal/ratelimit"
 	"almanac/internal/redact"
 )
 
@@ -19,7 +19,7 @@ type Gate struct {
 	Authenticators []access.Authenticator // the first that answers wins
 	Policy         func() *access.Policy  // nil means that only what principals bring along counts
 	Pages          *Handler               // nil if there are none
-	Callers        *callers.Limiter       // of the requests of an address that are refused; nil means no limits
+	Callers        *ratelimit.Limiter       // of the requests of an address that are refused; nil means no limits
 	Log            *slog.Logger
 
 	// Refused is called for each request that is refused, with the caller, if that is known. Nil means that nothing is.
@@ -28,7 +28,7 @@ type Gate struct {
 
 // Before returns a handler that passes the requests of owners to next.
 func (g *Gate) Before(next http.Handler) http.Handler {
-	cross, failures := http.NewCrossOriginProtection(), callers.NewLogins()
+	cross, failures := http.NewCrossOriginProtection(), ratelimit.NewLogins()
 	inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := cross.Check(r); err != nil {
 			if g.slowDown(w, r, false, failures) {
@@ -87,7 +87,7 @@ func (g *Gate) note(r *http.Request, principal string, status int, code string) 
 // refuse sends a browser to the login page, and answers 401 to others, or 503 if the caller could not be authenticated
 // now. Only a credential that was sent in a header counts as a failed login: nobody guesses a session, and the pages of
 // a browser whose session has ended go on asking.
-func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, err error, failures *callers.Logins) {
+func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, err error, failures *ratelimit.Logins) {
 	bad, ok := errors.AsType[*access.CredentialError](err)
 	if g.slowDown(w, r, ok && r.Header.Get("Authorization") != "", failures) {
 		return
@@ -111,10 +111,10 @@ func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, err error, failure
 
 // slowDown answers 429 if the address of a request that is refused sends too many, or has failed to log in too often,
 // and reports whether it did. A credential that failed is counted.
-func (g *Gate) slowDown(w http.ResponseWriter, r *http.Request, failed bool, failures *callers.Logins) bool {
-	address := callers.ByAddress(r)
+func (g *Gate) slowDown(w http.ResponseWriter, r *http.Request, failed bool, failures *ratelimit.Logins) bool {
+	address := ratelimit.ByAddress(r)
 	done, err := g.Callers.Admit(r.Context(), address)
-	refusal, _ := errors.AsType[*callers.Refusal](err)
+	refusal, _ := errors.AsType[*ratelimit.Refusal](err)
 	if err == nil {
 		done()
 	}

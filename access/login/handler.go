@@ -13,7 +13,7 @@ import (
 
 	"almanac/access"
 	"almanac/access/session"
-	"almanac/internal/callers"
+	"almanac/internal/ratelimit"
 )
 
 // Paths of the pages.
@@ -41,7 +41,7 @@ type Options struct {
 	// Home is the path that a login without another one leads to.
 	Home string
 
-	Callers *callers.Limiter // of requests of an address; nil means no limits
+	Callers *ratelimit.Limiter // of requests of an address; nil means no limits
 	Log     *slog.Logger
 
 	// Refused is called for each login that is refused; its principal is not known. Nil means that nothing is.
@@ -51,13 +51,13 @@ type Options struct {
 // A Handler answers requests to the pages.
 type Handler struct {
 	Options
-	failures *callers.Logins
+	failures *ratelimit.Logins
 	pages    http.Handler
 }
 
 // New returns the handler of the pages.
 func New(o Options) *Handler {
-	h := &Handler{Options: o, failures: callers.NewLogins()}
+	h := &Handler{Options: o, failures: ratelimit.NewLogins()}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+loginPath, h.showForm)
 	mux.HandleFunc("POST "+loginPath, h.takeToken)
@@ -88,8 +88,8 @@ func (h *Handler) limit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		done, err := h.Callers.Admit(r.Context(), callers.ByAddress(r))
-		if refusal, ok := errors.AsType[*callers.Refusal](err); ok {
+		done, err := h.Callers.Admit(r.Context(), ratelimit.ByAddress(r))
+		if refusal, ok := errors.AsType[*ratelimit.Refusal](err); ok {
 			h.slowDown(w, r, refusal)
 			return
 		}
@@ -198,7 +198,7 @@ func (h *Handler) begin(w http.ResponseWriter, r *http.Request, back string, s s
 		h.refuse(w, r, http.StatusBadRequest, "AuthenticationFailed", back, problem, err)
 		return
 	}
-	h.Log.InfoContext(r.Context(), "a browser logged in", slog.String("principal", who.ID()), slog.String("client", callers.ByAddress(r)))
+	h.Log.InfoContext(r.Context(), "a browser logged in", slog.String("principal", who.ID()), slog.String("client", ratelimit.ByAddress(r)))
 	if back == "" {
 		back = h.Home
 	}

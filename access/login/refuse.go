@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"almanac/access"
-	"almanac/internal/callers"
+	"almanac/internal/ratelimit"
 	"almanac/internal/redact"
 )
 
@@ -21,7 +21,7 @@ func (h *Handler) refuseCredential(w http.ResponseWriter, r *http.Request, back 
 			"The issuer does not answer as it should. Try again, or ask who operates this server: its log says why.", err)
 		return
 	}
-	address := callers.ByAddress(r)
+	address := ratelimit.ByAddress(r)
 	refusal := h.failures.Check(address)
 	h.failures.Failed(address)
 	if refusal != nil {
@@ -32,7 +32,7 @@ func (h *Handler) refuseCredential(w http.ResponseWriter, r *http.Request, back 
 }
 
 // slowDown answers 429.
-func (h *Handler) slowDown(w http.ResponseWriter, r *http.Request, refusal *callers.Refusal) {
+func (h *Handler) slowDown(w http.ResponseWriter, r *http.Request, refusal *ratelimit.Refusal) {
 	w.Header().Set("Retry-After", strconv.Itoa(refusal.Seconds()))
 	h.show(w, r, http.StatusTooManyRequests, "", fmt.Sprintf("This address %s. Try again in %d s.", refusal.Reason, refusal.Seconds()))
 }
@@ -40,7 +40,7 @@ func (h *Handler) slowDown(w http.ResponseWriter, r *http.Request, refusal *call
 // refuse shows the login page with a problem.
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, status int, code, back, problem string, cause error) {
 	h.Log.InfoContext(r.Context(), "a login was refused", slog.Int("status", status), slog.String("problem", problem), slog.Any("cause", cause),
-		slog.String("client", callers.ByAddress(r)))
+		slog.String("client", ratelimit.ByAddress(r)))
 	if h.Refused != nil {
 		h.Refused(r, "", status, code)
 	}

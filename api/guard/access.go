@@ -12,7 +12,7 @@ import (
 	"almanac/access"
 	"almanac/api/answer"
 	"almanac/api/route"
-	"almanac/internal/callers"
+	"almanac/internal/ratelimit"
 	"almanac/job"
 	"almanac/job/listing"
 )
@@ -131,10 +131,10 @@ func (g *Guard) refuseCredential(c *gin.Context, err error) {
 // limitStranger limits the requests of an address whose sender is not known, and those of them that sent a credential
 // in a header, which failed. Nobody guesses a session, and pages of a browser whose session has ended go on asking.
 // Credentials that count are not affected: others may share the address.
-func (g *Guard) limitStranger(c *gin.Context, failed bool) *callers.Refusal {
-	address := callers.ByAddress(c.Request)
+func (g *Guard) limitStranger(c *gin.Context, failed bool) *ratelimit.Refusal {
+	address := ratelimit.ByAddress(c.Request)
 	done, err := g.Callers.Admit(c.Request.Context(), address)
-	if refusal, ok := errors.AsType[*callers.Refusal](err); ok {
+	if refusal, ok := errors.AsType[*ratelimit.Refusal](err); ok {
 		return refusal
 	}
 	if err == nil {

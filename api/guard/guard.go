@@ -11,7 +11,7 @@ import (
 	"almanac/api/answer"
 	"almanac/api/route"
 	"almanac/internal/audit/refusals"
-	"almanac/internal/callers"
+	"almanac/internal/ratelimit"
 	"almanac/job"
 )
 
@@ -19,7 +19,7 @@ import (
 type Guard struct {
 	Options
 	crossOrigin *http.CrossOriginProtection
-	logins      *callers.Logins // by address
+	logins      *ratelimit.Logins // by address
 }
 
 // Options are what a Guard goes by. Errors and Paths are required.
@@ -35,10 +35,10 @@ type Options struct {
 	CheckHost func(next http.Handler) http.Handler
 
 	// Callers limits the requests of each caller. Nil means no limits.
-	Callers *callers.Limiter
+	Callers *ratelimit.Limiter
 
 	// Caller names the caller of a request for Callers. Nil means the principal or, if it is not known who called, the
-	// address, as [callers.ByAddress] has it.
+	// address, as [ratelimit.ByAddress] has it.
 	Caller func(r *http.Request) string
 
 	// Refusals is the log of refused calls. Nil means none.
@@ -53,7 +53,7 @@ func New(o Options) *Guard {
 	if o.Caller == nil {
 		o.Caller = callerOf
 	}
-	return &Guard{Options: o, crossOrigin: http.NewCrossOriginProtection(), logins: callers.NewLogins()}
+	return &Guard{Options: o, crossOrigin: http.NewCrossOriginProtection(), logins: ratelimit.NewLogins()}
 }
 
 // callerOf names the caller of a request: its principal or, if it is not known who called, its address.
@@ -61,7 +61,7 @@ func callerOf(r *http.Request) string {
 	if who := access.PrincipalOf(r.Context()); who != nil {
 		return who.ID()
 	}
-	return callers.ByAddress(r)
+	return ratelimit.ByAddress(r)
 }
 
 // Admit ends requests that CheckHost answers itself. One whose address sends too many gets 429 instead, which is not

@@ -10,7 +10,7 @@ import (
 
 	"almanac/api/answer"
 	"almanac/api/route"
-	"almanac/internal/callers"
+	"almanac/internal/ratelimit"
 	"almanac/job"
 )
 
@@ -21,7 +21,7 @@ func (g *Guard) LimitCaller(c *gin.Context) {
 		return
 	}
 	done, err := g.Callers.Admit(c.Request.Context(), g.Caller(c.Request))
-	if refusal, ok := errors.AsType[*callers.Refusal](err); ok {
+	if refusal, ok := errors.AsType[*ratelimit.Refusal](err); ok {
 		g.refuseCaller(c, refusal)
 		return
 	}
@@ -35,7 +35,7 @@ func (g *Guard) LimitCaller(c *gin.Context) {
 
 // refuseCaller answers 429. The official clients of Azure wait for the seconds in Retry-After and send the request
 // again.
-func (g *Guard) refuseCaller(c *gin.Context, r *callers.Refusal) {
+func (g *Guard) refuseCaller(c *gin.Context, r *ratelimit.Refusal) {
 	c.Header("Retry-After", strconv.Itoa(r.Seconds()))
 	answer.Error(c, http.StatusTooManyRequests, job.ErrorBody{
 		Code: "TooManyRequests",

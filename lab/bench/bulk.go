@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"almanac/internal/callers"
+	"almanac/internal/ratelimit"
 	"almanac/lab/bench/options"
 	"almanac/lab/bench/systems"
 	"almanac/lab/report"
@@ -21,17 +21,17 @@ const (
 )
 
 // bulkLimits are the defaults of a program.
-var bulkLimits = callers.Limits{Rate: 1000, InFlight: 16}
+var bulkLimits = ratelimit.Limits{Rate: 1000, InFlight: 16}
 
 func (b *bench) measureBulk(ctx context.Context) error {
 	for _, s := range []struct {
 		name   string
 		beside bool
-		limits callers.Limits
+		limits ratelimit.Limits
 	}{
 		{"alone", false, bulkLimits},
 		{"beside the bulk load", true, bulkLimits},
-		{"beside it, without limits of callers", true, callers.Limits{}},
+		{"beside it, without limits of callers", true, ratelimit.Limits{}},
 	} {
 		if err := b.measureBulkStage(ctx, s.name, s.beside, s.limits); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
@@ -41,7 +41,7 @@ func (b *bench) measureBulk(ctx context.Context) error {
 }
 
 // measureBulkStage measures the single PUTs of one caller, perhaps beside the bulk load of another.
-func (b *bench) measureBulkStage(ctx context.Context, name string, beside bool, limits callers.Limits) (err error) {
+func (b *bench) measureBulkStage(ctx context.Context, name string, beside bool, limits ratelimit.Limits) (err error) {
 	as, err := b.NewAPIFor([]string{"bulk", "single"}, limits)
 	if err != nil {
 		return err

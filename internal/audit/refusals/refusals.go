@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"almanac/internal/callers"
+	"almanac/internal/ratelimit"
 	"almanac/internal/redact"
 )
 
@@ -109,7 +109,7 @@ func (l *Log) Write(r Refusal) error {
 func (l *Log) caller(r *Refusal) *caller {
 	name := r.Client
 	if address, err := netip.ParseAddr(name); err == nil {
-		name = callers.Of(address) // one owner has many addresses
+		name = ratelimit.KeyOf(address) // one owner has many addresses
 	}
 	if r.Principal != "" {
 		name = "principal " + r.Principal

@@ -24,7 +24,7 @@ import (
 	"almanac/api"
 	"almanac/api/guard"
 	"almanac/devserver"
-	"almanac/internal/callers"
+	"almanac/internal/ratelimit"
 	"almanac/internal/egress"
 	"almanac/job/input"
 	"almanac/lab/client"
@@ -146,7 +146,7 @@ func (e *Environment) serve(o scheduler.Options) *client.Client {
 
 // NewAPIFor starts another API, which asks who calls and limits each caller. It returns one Almanac for each of the
 // callers, who may do everything.
-func (e *Environment) NewAPIFor(names []string, limits callers.Limits) ([]*AlmanacAPI, error) {
+func (e *Environment) NewAPIFor(names []string, limits ratelimit.Limits) ([]*AlmanacAPI, error) {
 	var file []byte
 	var secrets []string
 	for _, name := range names {
@@ -161,7 +161,7 @@ func (e *Environment) NewAPIFor(names []string, limits callers.Limits) ([]*Alman
 		return nil, err
 	}
 	rests := e.serveTo(scheduler.New(e.service), e.service, api.Options{
-		Callers: callers.NewLimiter(limits),
+		Callers: ratelimit.NewLimiter(limits),
 		Access: &guard.Access{Authenticators: []access.Authenticator{
 			&token.Authenticator{Tokens: func() *token.Set { return tokens }},
 		}},

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"almanac/internal/callers"
+	"almanac/internal/ratelimit"
 	"almanac/internal/emulators"
 )
 
@@ -70,10 +70,10 @@ func TestCallersHaveLimitsUnlessTheyAreTurnedOff(t *testing.T) {
 	t.Parallel()
 	c, err := loaded(t, "api", nil)
 	require.NoError(t, err)
-	require.Equal(t, callers.Limits{Rate: 1000, InFlight: 16}, c.PerCaller)
+	require.Equal(t, ratelimit.Limits{Rate: 1000, InFlight: 16}, c.PerCaller)
 	c, err = loaded(t, "api", nil, "--max-rate-per-caller", "0", "--max-in-flight-per-caller", "0")
 	require.NoError(t, err)
-	require.Nil(t, callers.NewLimiter(c.PerCaller))
+	require.Nil(t, ratelimit.NewLimiter(c.PerCaller))
 	_, err = loaded(t, "api", nil, "--max-rate-per-caller", "-1")
 	require.ErrorContains(t, err, "--max-rate-per-caller: -1 is too low")
 }

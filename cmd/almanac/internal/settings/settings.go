@@ -16,7 +16,7 @@ import (
 
 	"almanac/activities/senders"
 	"almanac/internal/audit/refusals"
-	"almanac/internal/callers"
+	"almanac/internal/ratelimit"
 	"almanac/internal/codec"
 	"almanac/internal/web"
 	"almanac/job/input"
@@ -54,7 +54,7 @@ type Config struct {
 
 	Certificates *web.Certificates // nil: plain HTTP
 	Proxies      *web.Proxies
-	PerCaller    callers.Limits
+	PerCaller    ratelimit.Limits
 	Refusals     *refusals.Log // nil: none
 	Access       Access
 

@@ -15,7 +15,7 @@ import (
 	"almanac/api"
 	"almanac/api/guard"
 	"almanac/internal/audit/refusals"
-	"almanac/internal/callers"
+	"almanac/internal/ratelimit"
 )
 
 // Authenticate makes the authenticators of tokens, and follows the files about callers until ctx ends. Call it before
@@ -96,7 +96,7 @@ func (p *Process) ProtectUI() func(http.Handler) http.Handler {
 	if !p.Authenticating() {
 		return nil
 	}
-	limits := callers.NewLimiter(p.PerCaller)
+	limits := ratelimit.NewLimiter(p.PerCaller)
 	pages, sessions := p.pages(nil, "/", limits)
 	gate := &login.Gate{
 		Authenticators: p.withSessions(sessions), Policy: p.assignments, Pages: pages, Callers: limits, Log: p.Log, Refused: p.auditRefused,
@@ -106,7 +106,7 @@ func (p *Process) ProtectUI() func(http.Handler) http.Handler {
 
 // pages returns the login pages of a server that browsers reach at a URL, and the authenticator of their sessions. Both
 // are nil if there is nothing to log in with.
-func (p *Process) pages(public *url.URL, home string, limits *callers.Limiter) (*login.Handler, *session.Authenticator) {
+func (p *Process) pages(public *url.URL, home string, limits *ratelimit.Limiter) (*login.Handler, *session.Authenticator) {
 	l := &p.Access.Login
 	if len(p.authenticators) == 0 {
 		return nil, nil
@@ -135,7 +135,7 @@ func (p *Process) auditRefused(r *http.Request, principal string, status int, co
 		return
 	}
 	err := p.Refusals.Write(refusals.Refusal{
-		Time: time.Now(), Principal: principal, Client: callers.ByAddress(r), Method: r.Method, Path: r.URL.Path, Status: status, Code: code,
+		Time: time.Now(), Principal: principal, Client: ratelimit.ByAddress(r), Method: r.Method, Path: r.URL.Path, Status: status, Code: code,
 	})
 	if err != nil {
 		p.Log.ErrorContext(r.Context(), "a refused request is missing in the audit log", "error", err)

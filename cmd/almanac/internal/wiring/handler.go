@@ -6,14 +6,14 @@ import (
 
 	"almanac/api"
 	"almanac/cmd/almanac/internal/settings"
-	"almanac/internal/callers"
+	"almanac/internal/ratelimit"
 )
 
 // Handler returns the API of a service, with its login pages.
 func (p *Process) Handler(s api.Scheduler) http.Handler {
 	o := api.Options{
 		Log: p.Log, Build: p.Build, PublicURL: p.PublicURL, CheckHost: p.Hosts.Check, Limits: &p.Limits, CheckTarget: p.checkTarget, WarnOfTarget: p.warnOfTarget,
-		Observe: p.Telemetry.Requests(), Trace: p.Telemetry.Spans(), Metrics: p.Telemetry.Handler(), Callers: callers.NewLimiter(p.PerCaller), Refusals: p.Refusals,
+		Observe: p.Telemetry.Requests(), Trace: p.Telemetry.Spans(), Metrics: p.Telemetry.Handler(), Callers: ratelimit.NewLimiter(p.PerCaller), Refusals: p.Refusals,
 		DefaultSubscription: settings.DefaultSubscription, DefaultResourceGroup: settings.DefaultResourceGroup,
 		HideResponses: p.Access.HideResponses,
 	}

@@ -1,9 +1,9 @@
-// Package callers limits what each caller of a server may ask of it, so that no caller makes others wait: how many
+// Package ratelimit limits what each caller of a server may ask of it, so that no caller makes others wait: how many
 // requests a second, how many at once, and how many failed logins.
 //
 // A caller is a text: an address, or the name of a principal. Callers that have been idle are forgotten, so memory is
 // bounded.
-package callers
+package ratelimit
 
 import (
 	"context"

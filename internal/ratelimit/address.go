@@ -1,4 +1,4 @@
-package callers
+package ratelimit
 
 import (
 	"net/http"
@@ -15,11 +15,11 @@ func ByAddress(r *http.Request) string {
 	if err != nil {
 		return ""
 	}
-	return Of(remote.Addr())
+	return KeyOf(remote.Addr())
 }
 
-// Of returns the caller at an address: see [ByAddress].
-func Of(address netip.Addr) string {
+// KeyOf returns the text that stands for the caller at an address: see [ByAddress].
+func KeyOf(address netip.Addr) string {
 	address = address.Unmap().WithZone("")
 	if address.Is4() || address.IsLoopback() {
 		return address.String()

@@ -67,8 +67,10 @@ func (in *Input) held(begins time.Time) bool { return in.Execution.Due.After(beg
 type Output struct {
 	Unsent   string        `json:"unsent,omitempty"` // why nothing was sent; Attempts are then those before
 	Attempts []job.Attempt `json:"attempts"`         // oldest first; the last one completed
-	Hold     int           `json:"hold,omitempty"`   // hold of the next executions in milliseconds; see [DefaultMaxHold]; 0: unchanged
-	Loss     int           `json:"loss,omitempty"`   // loss time of the next execution in milliseconds, if it is held; see [MinHeldLoss]; 0: unchanged
+	// hold of the next executions in milliseconds; see [DefaultMaxHold]; 0: unchanged
+	Hold int `json:"hold,omitempty"`
+	// loss time of the next execution in milliseconds, if it is held; see [MinHeldLoss]; 0: unchanged
+	Loss int `json:"loss,omitempty"`
 }
 
 // Ending returns how the activity ended.

@@ -21,7 +21,8 @@ func TestAttemptIsSentInTimeThoughTheWorkersClockIsWrong(t *testing.T) {
 		0, 300 * time.Millisecond, tolerance, tolerance + time.Millisecond, 2 * time.Second, time.Minute, time.Hour, 400 * 24 * time.Hour,
 	} {
 		for _, sign := range []time.Duration{1, -1} {
-			for _, delay := range []time.Duration{0, 200 * time.Millisecond} { // between the server's dispatch of the task and its arrival
+			for _, delay := range []time.Duration{0, 200 * time.Millisecond} {
+				// between the server's dispatch of the task and its arrival
 				skew := sign * skew
 				t.Run(fmt.Sprintf("%s ahead, told %s late", skew, delay), func(t *testing.T) {
 					t.Parallel()

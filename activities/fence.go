@@ -28,20 +28,25 @@ import (
 // Progress is what an attempt records with the server by heartbeats. It survives a worker crash.
 type Progress struct {
 	Attempts []job.Attempt `json:"attempts,omitempty"` // this activity's completed attempts, oldest first
-	Sent     int           `json:"sent,omitempty"`     // number of the attempt that passed the fence last, from 1; 0: none
-	Next     time.Time     `json:"next,omitzero"`      // the next attempt does not begin before, by the clock for due times
-	Queue    string        `json:"queue,omitempty"`    // see [Runner.Queue], of the process that passed the fence; "" if the lease is short
-	Lease    int           `json:"lease,omitempty"`    // the attempt may begin to send until so many milliseconds after this heartbeat; 0: not any more
-	Ended    *Ending       `json:"ended,omitempty"`    // the last of Attempts ends the activity, but its report has to wait
+	// number of the attempt that passed the fence last, from 1; 0: none
+	Sent int `json:"sent,omitempty"`
+	// the next attempt does not begin before, by the clock for due times
+	Next time.Time `json:"next,omitzero"`
+	// see [Runner.Queue], of the process that passed the fence; "" if the lease is short
+	Queue string `json:"queue,omitempty"`
+	// the attempt may begin to send until so many milliseconds after this heartbeat; 0: not any more
+	Lease int `json:"lease,omitempty"`
+	// the last of Attempts ends the activity, but its report has to wait
+	Ended *Ending `json:"ended,omitempty"`
 }
 
 // MaybeSent reports whether an attempt without a record may have been sent.
 func (p *Progress) MaybeSent() bool { return p.Sent > len(p.Attempts) }
 
 const (
-	// leaseTime is how long a lease lasts at least after the due time or, if that is past, after the fence. While the server is slow
-	// the first one lasts longer, up to busyLease: an answer that arrives after the lease is asked for again. A change waits
-	// for it if the worker is lost.
+	// leaseTime is how long a lease lasts at least after the due time or, if that is past, after the fence. While the
+	// server is slow the first one lasts longer, up to busyLease: an answer that arrives after the lease is asked for
+	// again. A change waits for it if the worker is lost.
 	leaseTime = time.Second
 	busyLease = 8 * time.Second
 
@@ -53,8 +58,8 @@ const (
 	fencePause = 500 * time.Millisecond
 )
 
-// leaseLeft returns the rest of a lease in milliseconds; 0 if it is over, or nothing is sent. It does not end when the request is
-// written: one that the host refuses without processing it may be written again.
+// leaseLeft returns the rest of a lease in milliseconds; 0 if it is over, or nothing is sent. It does not end when the
+// request is written: one that the host refuses without processing it may be written again.
 func leaseLeft(l *lease.Lease) int {
 	if l == nil || l.Over() {
 		return 0
@@ -62,8 +67,8 @@ func leaseLeft(l *lease.Lease) int {
 	return int(l.Remaining().Milliseconds()) + 1
 }
 
-// fence passes the fence, asking until the server answers. An error says why nothing is sent. A held attempt that counts as lost
-// asks no more. A lease that is longer than the heartbeat timeout needs a longer one.
+// fence passes the fence, asking until the server answers. An error says why nothing is sent. A held attempt that
+// counts as lost asks no more. A lease that is longer than the heartbeat timeout needs a longer one.
 func (r *Runner) fence(ctx context.Context, in *Input, recorded []job.Attempt, least time.Duration, h *heldAttempt, c *lossClock) (*lease.Lease, error) {
 	for {
 		if max(0, in.Execution.Due.Sub(r.Clock.Now()))+least > c.timeout {
@@ -115,7 +120,8 @@ var (
 func (r *Runner) heartbeat(ctx context.Context, p Progress) error {
 	info := activity.GetInfo(ctx)
 	err := activity.GetClient(ctx).RecordActivityHeartbeatWithOptions(ctx, client.RecordActivityHeartbeatOptions{
-		TaskToken: info.TaskToken, WorkflowID: info.WorkflowExecution.ID, Details: []any{p}, // encrypted for that workflow
+		// encrypted for that workflow
+		TaskToken: info.TaskToken, WorkflowID: info.WorkflowExecution.ID, Details: []any{p},
 	})
 	if ctx.Err() == nil {
 		r.outcomes.unreachable(err != nil && !isWithdrawn(err))
@@ -132,12 +138,11 @@ func isWithdrawn(err error) bool {
 // aliveInterval is the shortest time between two heartbeats of an attempt that was sent.
 const aliveInterval = time.Second
 
-// keepAlive sends a heartbeat each half of the heartbeat timeout until it is stopped, or the activity is
-// gone; if p has an outcome that is to be recorded, the first one after [completions.Limiter.RecordAfter]. It lengthens a short
-// timeout first.
-// If the activity is gone, the attempt is completed all the same, since the one that takes over can use its outcome.
-// Cancellation is ignored, since the request was sent. When stop returns, no heartbeat is in flight that could replace a
-// later record.
+// keepAlive sends a heartbeat each half of the heartbeat timeout until it is stopped, or the activity is gone; if p has
+// an outcome that is to be recorded, the first one after [completions.Limiter.RecordAfter]. It lengthens a short
+// timeout first. If the activity is gone, the attempt is completed all the same, since the one that takes over can use
+// its outcome. Cancellation is ignored, since the request was sent. When stop returns, no heartbeat is in flight that
+// could replace a later record.
 func (r *Runner) keepAlive(ctx context.Context, p Progress, l *lease.Lease, c *lossClock) (stop func()) {
 	ctx = context.WithoutCancel(ctx)
 	stopping, stopped := make(chan struct{}), make(chan struct{})
@@ -169,14 +174,15 @@ func (r *Runner) keepAlive(ctx context.Context, p Progress, l *lease.Lease, c *l
 	}
 }
 
-// recordsByHeartbeat reports whether p has an outcome that a heartbeat has to record: another worker may not have the journal, or the
-// journal not the outcome.
+// recordsByHeartbeat reports whether p has an outcome that a heartbeat has to record: another worker may not have the
+// journal, or the journal not the outcome.
 func (r *Runner) recordsByHeartbeat(p *Progress, c *lossClock) bool {
 	return p.Ended != nil && (!r.OnlyWorker || r.Journal == nil || c.unkept)
 }
 
-// awaitBeat waits until the first heartbeat of an attempt is to be sent: before it counts as lost or, if p has an outcome, when that
-// is to be recorded. It returns nil if stopping was closed before; otherwise the caller calls leave when it has sent the heartbeat.
+// awaitBeat waits until the first heartbeat of an attempt is to be sent: before it counts as lost or, if p has an
+// outcome, when that is to be recorded. It returns nil if stopping was closed before; otherwise the caller calls leave
+// when it has sent the heartbeat.
 func (r *Runner) awaitBeat(p *Progress, c *lossClock, stopping <-chan struct{}) (leave func()) {
 	alive := time.Now().Add(c.wait())
 	if !r.recordsByHeartbeat(p, c) {

@@ -6,28 +6,30 @@ import (
 	"time"
 )
 
-// The fences of a herd are spread over the time before the due time, its window, so that they do not queue up at the server. The
-// window ends a margin before the due time, which is short for few: an attempt whose worker is lost after its fence may have been
-// sent, so nobody sends it soon.
+// The fences of a herd are spread over the time before the due time, its window, so that they do not queue up at the
+// server. The window ends a margin before the due time, which is short for few: an attempt whose worker is lost after
+// its fence may have been sent, so nobody sends it soon.
 //
-// The window is as long as the server needs for the fences of the herd, so that they are not late. It is no longer: a change of a
-// job that has passed its fence waits for its lease to be over if the worker does not answer; see [Runner.Release].
+// The window is as long as the server needs for the fences of the herd, so that they are not late. It is no longer: a
+// change of a job that has passed its fence waits for its lease to be over if the worker does not answer; see
+// [Runner.Release].
 const (
 	leastFenceTime = 2500 * time.Microsecond // per attempt held for the same due time
 	usualFenceTime = 4 * time.Millisecond    // of a large herd, before any has been measured
 	mostFenceTime  = 8 * time.Millisecond
 	smallHerd      = 400 // attempts that take the least time
 
-	maxWindow     = 30 * time.Second
-	maxWindowOnce = 6 * time.Second // of attempts that no other follows: those that have passed their fence are lost with their worker
+	maxWindow = 30 * time.Second
+	// of attempts that no other follows: those that have passed their fence are lost with their worker.
+	maxWindowOnce = 6 * time.Second
 
 	leastMargin = 50 * time.Millisecond
 	marginTime  = 5 * time.Millisecond // per attempt held for the same due time
 	mostMargin  = 300 * time.Millisecond
 )
 
-// fenceSpread returns how long before the due time the first and the last fence of a herd are passed. together is the number of
-// attempts that are held for that time, each the time that a fence of a large herd takes.
+// fenceSpread returns how long before the due time the first and the last fence of a herd are passed. together is the
+// number of attempts that are held for that time, each the time that a fence of a large herd takes.
 func fenceSpread(together int, each, most time.Duration) (first, last time.Duration) {
 	n, small := time.Duration(together), time.Duration(min(together, smallHerd))
 	last = min(mostMargin, leastMargin+n*marginTime)
@@ -57,12 +59,12 @@ func (r *Runner) awaitFence(ctx context.Context, in *Input, h *heldAttempt) erro
 }
 
 const (
-	// busyFences is the number of fences of a process under way from which on the server is busy with them, so that the time that
-	// one takes follows from how long they take together.
+	// busyFences is the number of fences of a process under way from which on the server is busy with them, so that the
+	// time that one takes follows from how long they take together.
 	busyFences = 8
 
-	// Each fence counts as much as this part of the time so far. One that the server answers while it is not busy shortens the
-	// time: it could take more.
+	// Each fence counts as much as this part of the time so far. One that the server answers while it is not busy
+	// shortens the time: it could take more.
 	fenceWeight = 32
 	idleWeight  = 8192
 )

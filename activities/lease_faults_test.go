@@ -136,7 +136,8 @@ func TestAnOutcomeThatWasRecordedIsNotReportedAgain(t *testing.T) {
 		_, err := first.run(t, r, in)
 		require.Error(t, err)
 		require.Len(t, first.server.handedOver(), 1, "it is recorded")
-		time.Sleep(50 * time.Second) // 30 s until the retry, then the heartbeat timeout, since the server did not answer its fence
+		// 30 s until the retry, then the heartbeat timeout, since the server did not answer its fence
+		time.Sleep(50 * time.Second)
 		in.SentBefore = 1
 		attempts, err := new(task).run(t, r, in)
 		require.NoError(t, err, "%s", history(attempts))

@@ -15,9 +15,9 @@ import (
 	"almanac/job"
 )
 
-// A worker that is killed, stopped or cut off is detected by the heartbeat timeout of the activities that it has. The server
-// then gives them to another worker. Until an attempt passes its fence, a short timeout costs nothing; once it is sent, it
-// would cost a heartbeat a second for each target that is slow.
+// A worker that is killed, stopped or cut off is detected by the heartbeat timeout of the activities that it has. The
+// server then gives them to another worker. Until an attempt passes its fence, a short timeout costs nothing; once it
+// is sent, it would cost a heartbeat a second for each target that is slow.
 //
 //	attempt                                      heartbeat timeout
 //	held until its due time                      the time held and its loss time, see heldLoss
@@ -26,28 +26,31 @@ import (
 //	not answered or reported soon                SentLoss or BusyLoss, set by the worker (lengthen)
 //	retried by the server                        UnsentLoss, set by the worker (shorten)
 const (
-	// MinHeldLoss and MaxHeldLoss are the least and the most loss time while the server is quick: how long after its due time an
-	// attempt that is held counts as lost if the server has no heartbeat of it, such as that of its fence. busyHeldLoss is the most
-	// otherwise; a worker that takes over sends until takeUpLimit.
+	// MinHeldLoss and MaxHeldLoss are the least and the most loss time while the server is quick: how long after its
+	// due time an attempt that is held counts as lost if the server has no heartbeat of it, such as that of its fence.
+	// busyHeldLoss is the most otherwise; a worker that takes over sends until takeUpLimit.
 	MinHeldLoss  = 1350 * time.Millisecond
 	MaxHeldLoss  = 3 * time.Second
 	busyHeldLoss = 20 * time.Second
 
-	// UnsentLoss, SentLoss and BusyLoss are the heartbeat timeouts of attempts that are not held. BusyLoss is so long since heartbeats of
-	// thousands of outcomes that wait to be reported would take the time of the server that their reports need.
+	// UnsentLoss, SentLoss and BusyLoss are the heartbeat timeouts of attempts that are not held. BusyLoss is so long
+	// since heartbeats of thousands of outcomes that wait to be reported would take the time of the server that their
+	// reports need.
 	UnsentLoss = 3 * time.Second
 	SentLoss   = 30 * time.Second
 	BusyLoss   = 90 * time.Second
 
 	calm           = 300                  // attempts held together up to which their loss time is MinHeldLoss
 	lossPerAttempt = 6 * time.Millisecond // for each further one
-	large          = 500                  // attempts held together up to which a worker that is lost is to be detected within MaxHeldLoss
+	// attempts held together up to which a worker that is lost is to be detected within MaxHeldLoss.
+	large = 500
 )
 
-// heldLoss returns the loss time of an attempt, given how many are held for the same due time. It grows with their number and with the
-// time that the server takes to answer: their fences queue up at the server, and an attempt that counts as lost
-// because it is slow makes the queue longer. That of a large herd is also as long as outcomes wait to be reported, since the server
-// looks at each activity that has not ended when its loss time is over, and writes a timer for the next time.
+// heldLoss returns the loss time of an attempt, given how many are held for the same due time. It grows with their
+// number and with the time that the server takes to answer: their fences queue up at the server, and an attempt that
+// counts as lost because it is slow makes the queue longer. That of a large herd is also as long as outcomes wait to be
+// reported, since the server looks at each activity that has not ended when its loss time is over, and writes a timer
+// for the next time.
 func (r *Runner) heldLoss(together int) time.Duration {
 	least := min(MaxHeldLoss, MinHeldLoss+time.Duration(max(0, together-calm))*lossPerAttempt)
 	if together > large {
@@ -62,17 +65,19 @@ const lossMargin = 500 * time.Millisecond
 // retryTime is enough for several tries of a heartbeat that a busy server does not answer.
 const retryTime = 15 * time.Second
 
-// A lossClock is what an attempt knows of when the server counts it as lost. One goroutine at a time uses it.
+// A lossClock estimates when the server counts an attempt as lost. One goroutine at a time uses it.
 type lossClock struct {
-	timeout   time.Duration // heartbeat timeout by which the server counts, or a shorter one; 0 for none, which no job's activity has
+	// heartbeat timeout by which the server counts, or a shorter one; 0 for none, which no job's activity has
+	timeout   time.Duration
 	scheduled time.Duration // with which the activity was scheduled
 	heard     time.Time     // when the last heartbeat was sent that the server recorded, or when the attempt began
 	fenced    bool          // the server recorded a fence of the attempt
 	unkept    bool          // the journal could not be given its outcome
 }
 
-// newLossClock returns the clock of an attempt that begins after those recorded. The server tells each attempt the timeout with which the
-// activity was scheduled, even if it was changed (Temporal 1.32), and it may have been shortened when the attempt before failed.
+// newLossClock returns the clock of an attempt that begins after those recorded. The server tells each attempt the
+// timeout with which the activity was scheduled, even if it was changed (Temporal 1.32), and it may have been shortened
+// when the attempt before failed.
 func newLossClock(info *sdkactivity.Info, recorded []job.Attempt) *lossClock {
 	c := &lossClock{timeout: info.HeartbeatTimeout, scheduled: info.HeartbeatTimeout, heard: time.Now()}
 	if len(recorded) > 0 && c.timeout != SentLoss && c.timeout != BusyLoss {
@@ -81,8 +86,8 @@ func newLossClock(info *sdkactivity.Info, recorded []job.Attempt) *lossClock {
 	return c
 }
 
-// lost returns when, by this machine's clock, the server counts the attempt as lost if it sends no other heartbeat; zero for never.
-// The server began to count a little earlier if it has had none, when it handed the attempt out.
+// lost returns when, by this machine's clock, the server counts the attempt as lost if it sends no other heartbeat;
+// zero for never. The server began to count a little earlier if it has had none, when it handed the attempt out.
 func (c *lossClock) lost() time.Time {
 	if c.timeout == 0 {
 		return time.Time{}
@@ -103,8 +108,8 @@ func (c *lossClock) wait() time.Duration {
 	return min(c.interval(), time.Until(c.lost().Add(-lossMargin)))
 }
 
-// longer returns the heartbeat timeout that an attempt which was sent is to have; 0 if a call to set it is not worth it. While outcomes
-// wait long to be reported, it saves heartbeats.
+// longer returns the heartbeat timeout that an attempt which was sent is to have; 0 if a call to set it is not worth
+// it. While outcomes wait long to be reported, it saves heartbeats.
 func (r *Runner) longer(c *lossClock) time.Duration {
 	switch busy := r.Completions.LongestWait() > SentLoss/2; {
 	case c.timeout > 0 && c.timeout < BusyLoss*2/3 && busy:
@@ -140,9 +145,9 @@ func (r *Runner) setLoss(ctx context.Context, timeout time.Duration) error {
 	return err
 }
 
-// shorten sets the heartbeat timeout of an activity whose attempt failed, and which the server retries, to [UnsentLoss], unless it
-// has that already or was given SentLoss or BusyLoss when it was scheduled. If the server cannot, the attempts to come keep the timeout, and
-// those that a stopped worker gets are lost later.
+// shorten sets the heartbeat timeout of an activity whose attempt failed, and which the server retries, to
+// [UnsentLoss], unless it has that already or was given SentLoss or BusyLoss when it was scheduled. If the server
+// cannot, the attempts to come keep the timeout, and those that a stopped worker gets are lost later.
 func (r *Runner) shorten(ctx context.Context, o *outcome, c *lossClock) {
 	if o.together > calm || c.scheduled == SentLoss || c.scheduled == BusyLoss || c.timeout == UnsentLoss {
 		return

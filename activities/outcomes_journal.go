@@ -18,8 +18,8 @@ func (k outcomeKey) inJournal() journal.Key {
 	return journal.Key{Execution: k.execution, Action: string(k.action), Number: k.number}
 }
 
-// keepOutcome writes an outcome to the journal, and reports whether it has it. Without it, another attempt may be sent if this process is
-// killed now.
+// keepOutcome writes an outcome to the journal, and reports whether it has it. Without it, another attempt may be sent
+// if this process is killed now.
 func (r *Runner) keepOutcome(ctx context.Context, key outcomeKey, o *outcome) bool {
 	e := &journal.Entry{Key: key.inJournal(), Start: o.start, End: o.end}
 	if o.err != nil {
@@ -40,8 +40,8 @@ func (r *Runner) keepOutcome(ctx context.Context, key outcomeKey, o *outcome) bo
 	return err == nil
 }
 
-// findOutcome returns the outcome of an attempt that a process which has ended, or another one of this machine, made; nil if it is
-// not known.
+// findOutcome returns the outcome of an attempt that a process which has ended, or another one of this machine, made;
+// nil if it is not known.
 func (r *Runner) findOutcome(key outcomeKey) *outcome {
 	e, ok := r.Journal.Find(key.inJournal())
 	if !ok {

@@ -16,7 +16,8 @@ import (
 	"almanac/activities/journal"
 )
 
-// The first worker is killed after it sent and before the server has the outcome, which the second one finds in their journal.
+// The first worker is killed after it sent and before the server has the outcome, which the second one finds in their
+// journal.
 func TestAWorkerReportsWhatAKilledOneKeptInTheJournal(t *testing.T) {
 	t.Parallel()
 	refused := &activities.AnsweredError{Err: errors.New("503 Service Unavailable"), Answer: activities.AnswerServerError, Status: 503}

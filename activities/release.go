@@ -7,10 +7,10 @@ import (
 	"go.temporal.io/sdk/activity"
 )
 
-// A job can be changed after one of its attempts has passed its fence. The change is not answered before it is certain that the
-// attempt is not sent later, which it is when its lease is over. So that the change need not wait for that, it asks the process
-// that holds the attempt to release it: to give it up, unless it has begun to send it. A process that does not answer is not
-// relied on; it may be frozen, and continue within the lease.
+// A job can be changed after one of its attempts has passed its fence. The change is not answered before it is certain
+// that the attempt is not sent later, which it is when its lease is over. So that the change need not wait for that, it
+// asks the process that holds the attempt to release it: to give it up, unless it has begun to send it. A process that
+// does not answer is not relied on; it may be frozen, and continue within the lease.
 
 // TypeRelease is the activity type of [Runner.Release]. It is performed on [Runner.Queue] only.
 const TypeRelease = "Release"
@@ -21,8 +21,8 @@ type ReleaseInput struct {
 	Attempt  int32  `json:"attempt"` // as the server counts
 }
 
-// Release gives up an attempt that this process holds, and reports whether it did. Then its request was not sent, and never will
-// be. It returns false if the process has begun to send it, or does not have it.
+// Release gives up an attempt that this process holds, and reports whether it did. Then its request was not sent, and
+// never will be. It returns false if the process has begun to send it, or does not have it.
 func (r *Runner) Release(ctx context.Context, in ReleaseInput) (bool, error) {
 	return r.releases.release(releaseKey{activity.GetInfo(ctx).WorkflowExecution.RunID, in.Activity, in.Attempt}), nil
 }
@@ -49,7 +49,8 @@ type releasable struct {
 	giveUp   context.CancelFunc
 }
 
-// enter records an attempt. The context ends when it is released. The caller calls leave when nothing of it can be sent any more.
+// enter records an attempt. The context ends when it is released. The caller calls leave when nothing of it can be sent
+// any more.
 func (r *releases) enter(ctx context.Context) (context.Context, *releasable) {
 	info := activity.GetInfo(ctx)
 	ctx, cancel := context.WithCancel(ctx)

@@ -45,10 +45,11 @@ import (
 
 // A Runner performs actions. Its fields must be set before it is registered.
 type Runner struct {
-	Senders     map[job.ActionType]Sender // by [job.ActionType.Kind]; other kinds fail permanently
-	Log         *slog.Logger
-	Timeout     time.Duration        // of one attempt; 0 means DefaultTimeout
-	Grace       time.Duration        // how long a running attempt may go on after the worker stops; shorter than the worker's stop timeout
+	Senders map[job.ActionType]Sender // by [job.ActionType.Kind]; other kinds fail permanently
+	Log     *slog.Logger
+	Timeout time.Duration // of one attempt; 0 means DefaultTimeout
+	// how long a running attempt may go on after the worker stops; shorter than the worker's stop timeout
+	Grace       time.Duration
 	PerHost     int                  // maximum number of unanswered requests per host; 0: no limit
 	MaxHold     time.Duration        // occurrences due within it when an execution ends are dispatched at once; 0: none
 	Clock       clock.Clock          // decides when an execution is due
@@ -113,7 +114,7 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 const takeUpLimit = 30 * time.Second
 
 // attempt makes the next attempt. If an earlier one without a record may have been sent, it returns
-// that attempt's outcome instead, or an [ErrTypeLost] error if neither this process nor its journal knows it.
+// that attempt's outcome instead, or an [ErrTypeLost] error if neither this process nor its journal has it.
 func (r *Runner) attempt(ctx context.Context, in *Input, progress Progress, c *lossClock) (*outcome, error) {
 	info := activity.GetInfo(ctx)
 	key := in.outcomeKey(progress.Attempts)
@@ -151,7 +152,8 @@ func (r *Runner) attempt(ctx context.Context, in *Input, progress Progress, c *l
 	defer r.Observe.Wait(in.attempt(in.SentBefore + len(progress.Attempts) + 1))()
 	o := r.holdAndSend(ctx, in, progress.Attempts, c)
 	finish(o)
-	if policy := info.RetryPolicy; o.hostFull && (policy == nil || info.Attempt != policy.MaximumAttempts) { // otherwise the workflow decides it again
+	if policy := info.RetryPolicy; o.hostFull && (policy == nil || info.Attempt != policy.MaximumAttempts) {
+		// otherwise the workflow decides it again
 		return nil, r.hostFullError(in, &progress)
 	}
 	return o, nil
@@ -188,7 +190,8 @@ func (r *Runner) holdAndSend(ctx context.Context, in *Input, recorded []job.Atte
 	ctx, one := r.releases.enter(ctx)
 	defer one.leave()
 	err := r.awaitFence(ctx, in, h)
-	for least := r.Latency.Patience(leaseTime, busyLease); err == nil; least = min(2*least, MaxLease) { // connecting may take longer than a lease
+	for least := r.Latency.Patience(leaseTime, busyLease); err == nil; least = min(2*least, MaxLease) {
+		// connecting may take longer than a lease
 		if err = r.awaitHost(ctx, in, c); errors.Is(err, errHostFull) {
 			return &outcome{unsent: err, hostFull: !c.fenced}
 		}
@@ -213,14 +216,15 @@ func (r *Runner) holdAndSend(ctx context.Context, in *Input, recorded []job.Atte
 	return &outcome{unsent: err}
 }
 
-// sendLeased performs the action once if that begins within the lease, and before the attempt is released. Otherwise nothing is
-// sent, and it returns nil.
+// sendLeased performs the action once if that begins within the lease, and before the attempt is released. Otherwise
+// nothing is sent, and it returns nil.
 func (r *Runner) sendLeased(ctx context.Context, in *Input, recorded []job.Attempt, l *lease.Lease, c *lossClock, one *releasable, sent func()) *outcome {
 	end := r.limiter.begin(sent)
 	defer end()
 	leased, cancel := context.WithTimeout(ctx, l.Remaining())
 	defer cancel()
-	leave, err := r.hosts.Enter(leased, hostKey(&in.Action), r.PerHost) // last, so that attempts waiting for this worker take no places of the host
+	// last, so that attempts waiting for this worker take no places of the host
+	leave, err := r.hosts.Enter(leased, hostKey(&in.Action), r.PerHost)
 	if err != nil {
 		return nil
 	}
@@ -237,7 +241,8 @@ func (r *Runner) sendLeased(ctx context.Context, in *Input, recorded []job.Attem
 		return nil
 	}
 	ended := time.Now()
-	o.end = o.start.Add(ended.Sub(began)) // by the monotonic clock, so that setting the clock does not change the duration
+	// by the monotonic clock, so that setting the clock does not change the duration
+	o.end = o.start.Add(ended.Sub(began))
 	r.Observe.End(observed, string(o.answer()), o.failure(), ended)
 	return o
 }

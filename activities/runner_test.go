@@ -349,7 +349,8 @@ func TestRetriesLeaveOneRecordEach(t *testing.T) {
 				return "fine", nil
 			})).Run, activity.RegisterOptions{Name: activities.TypeAction})
 			in := input(3)
-			in.Action.RetryPolicy = &job.RetryPolicy{RetryInterval: "PT0S"} // no time passes in an activity while the environment waits
+			// no time passes in an activity while the environment waits
+			in.Action.RetryPolicy = &job.RetryPolicy{RetryInterval: "PT0S"}
 			env.ExecuteWorkflow(func(ctx workflow.Context) ([]job.Attempt, error) {
 				ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 					StartToCloseTimeout: 2 * activities.DefaultTimeout,

@@ -18,8 +18,8 @@ import (
 	"almanac/job"
 )
 
-// What it adds to a request that its caller is known by one of 1,000 tokens, and has a role by one of 10,000 assignments.
-// p50-ns is the median of single requests; the difference between the two is what counts.
+// What it adds to a request that its caller is known by one of 1,000 tokens, and has a role by one of 10,000
+// assignments. p50-ns is the median of single requests; the difference between the two is what counts.
 func BenchmarkALogin(b *testing.B) {
 	read := &fake{job: func(_ context.Context, k job.Key) (job.Job, error) { return job.Job{Key: k}, nil }}
 	secret, login := loginOf(b)

@@ -17,7 +17,7 @@ type Histories interface {
 	// History returns a page of a job's history, newest first, and its continuation, as [Collections] does.
 	History(ctx context.Context, k job.Key, p listing.Page) (records []job.Record, next string, err error)
 	// HistoryAcross and Upcoming return a page of the histories of all jobs of a scope, newest first, and of their
-	// occurrences after now up to until, by due time. They ignore Skip. What could not be read comes first.
+	// occurrences after now up to until, by due time. They ignore Skip. Entries that could not be read come first.
 	HistoryAcross(
 		ctx context.Context, s listing.Scope, p listing.Page,
 	) (records []listing.JobRecord, next string, err error)

@@ -63,7 +63,8 @@ func TestOpenAPIDescribesEveryRouteAndNoOther(t *testing.T) {
 	require.Len(t, described, len(served), "what is served is described")
 }
 
-// requireTaken requires that an operation has the words of a row of the table, and that a request may have what the row says.
+// requireTaken requires that an operation has the words of a row of the table, and that a request may have what the row
+// says.
 func requireTaken(t *testing.T, e endpoint, op *openapi3.Operation) {
 	t.Helper()
 	require.Equal(t, e.summary, op.Summary)

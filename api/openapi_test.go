@@ -237,7 +237,8 @@ func triggers(path, method string, op *openapi3.Operation, server *openapi3.Serv
 		with(func(p *trigger) { p.target = target + "?api-version=1" }),
 		with(func(p *trigger) { p.target = target + "/" }),
 	}
-	for _, role := range []access.Role{0, access.Reader} { // of all callers, and then there is a caller that is not known
+	for _, role := range []access.Role{0, access.Reader} {
+		// of all callers, and then there is a caller that is not known
 		all = append(all, with(func(p *trigger) { p.access = everyone(role) }))
 	}
 	all = append(all, with(func(p *trigger) { p.access = new(guard.Access) }))

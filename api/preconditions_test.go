@@ -59,8 +59,9 @@ func TestPreconditionsHoldAsRFC9110Says(t *testing.T) {
 	ran := tag[:len(tag)-3] + `zz"` // the tag that it had before an execution
 
 	for _, tt := range []struct {
-		header, value          string
-		read, change, creation int // the status of a GET, of a change of a job that exists, and of a PUT of one that does not
+		header, value string
+		// the status of a GET, of a change of a job that exists, and of a PUT of one that does not
+		read, change, creation int
 	}{
 		{"If-Match", tag, 200, 200, 412},
 		{"If-Match", "*", 200, 200, 412},

@@ -29,7 +29,8 @@ func TestEveryAnswerCarriesTheServicesHeaders(t *testing.T) {
 	}, api.Options{})
 	seen := map[string]bool{}
 	for _, call := range []string{
-		"GET " + jobPath, "DELETE " + jobPath, "GET /nowhere", "PUT /", "GET " + group + "/jobCollections", "GET /jobCollections", // the fake panics
+		// the fake panics
+		"GET " + jobPath, "DELETE " + jobPath, "GET /nowhere", "PUT /", "GET " + group + "/jobCollections", "GET /jobCollections",
 	} {
 		method, path, _ := strings.Cut(call, " ")
 		got := send(h, method, path, "")

@@ -24,10 +24,11 @@ import (
 
 // The tokens that the issuers give have the claims of Entra ID's, for these.
 const (
-	tenant   = "72f988bf-86f1-41af-91ab-2d7cd011db47"
-	readers  = "5f9c1f4e-0a52-4b55-9c2c-0d2f1f0b8a11" // a group
-	appRole  = "Jobs.Contribute"
-	manager  = "https://management.azure.com" // the resource of Azure's clients; the one that they name in version 1 has a slash at the end
+	tenant  = "72f988bf-86f1-41af-91ab-2d7cd011db47"
+	readers = "5f9c1f4e-0a52-4b55-9c2c-0d2f1f0b8a11" // a group
+	appRole = "Jobs.Contribute"
+	// the resource of Azure's clients; the one that they name in version 1 has a slash at the end.
+	manager  = "https://management.azure.com"
 	secret   = canary + "secret of an application"
 	ownParty = "almanac" // the audience that an issuer other than Entra ID has for Almanac
 )
@@ -37,7 +38,8 @@ var applications = map[string]map[string]any{
 	"contributor": {"oid": "00000000-0000-0000-0000-00000000c047", "roles": []string{appRole}},
 	"reader":      {"oid": "00000000-0000-0000-0000-00000000ead0", "groups": []string{"another", readers}},
 	"stranger":    {"oid": "00000000-0000-0000-0000-00000000057a"},
-	"late":        {"oid": "00000000-0000-0000-0000-00000000c047", "roles": []string{appRole}}, // its tokens have expired when it gets them
+	// its tokens have expired when it gets them
+	"late": {"oid": "00000000-0000-0000-0000-00000000c047", "roles": []string{appRole}},
 }
 
 // issuers are OpenID Connect issuers on this machine, certified ones but for what they know of their clients: one of

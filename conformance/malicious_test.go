@@ -296,7 +296,8 @@ func TestAMaliciousPageChangesAndReadsNothing(t *testing.T) {
 	t.Parallel()
 	p, ctx, port := newPrey(t), browseBadly(t), servePage(t)
 	before := p.state(t)
-	for _, origin := range []string{"http://" + evil + ":" + port, "http://127.0.0.1:" + port, "http://localhost:" + port} { // the second one is the same site, by its address
+	for _, origin := range []string{"http://" + evil + ":" + port, "http://127.0.0.1:" + port, "http://localhost:" + port} {
+		// the second one is the same site, by its address
 		do(ctx, t, chromedp.Navigate(origin+"/"))
 		refused := p.refusals(t, http.StatusForbidden)
 		unasked := call[int](ctx, t, "change", to(p.api, p.wishes()))
@@ -318,7 +319,8 @@ func TestAPageThatRebindsItsNameChangesAndReadsNothing(t *testing.T) {
 	require.NoError(t, err)
 	_, script, _ := strings.Cut(string(text), "<script>")
 	script, _, _ = strings.Cut(script, "\n</script>")
-	do(ctx, t, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error { // the page is the server's own refusal, whose policy the attacker's page would not have
+	do(ctx, t, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		// the page is the server's own refusal, whose policy the attacker's page would not have
 		_, err := cdp.Call(ctx, target, page.SetBypassCSP, page.SetBypassCSPParams{Enabled: true})
 		return err
 	}))
@@ -346,7 +348,8 @@ func TestAPageThatRebindsItsNameChangesAndReadsNothing(t *testing.T) {
 			require.Contains(t, read["fetch "+u], "MisdirectedRequest", "the page may read %s, and there is nothing to read; %v", u, read)
 		}
 		for by, text := range read {
-			if !strings.HasPrefix(by, "timing ") && !strings.HasPrefix(by, "fetch-head ") { // the size and the headers of the refusal
+			if !strings.HasPrefix(by, "timing ") && !strings.HasPrefix(by, "fetch-head ") {
+				// the size and the headers of the refusal
 				require.Contains(t, text, "MisdirectedRequest", by)
 			}
 		}

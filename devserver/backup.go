@@ -158,8 +158,8 @@ func checkBackup(ctx context.Context, file string) (err error) {
 	return nil
 }
 
-// copyIncrementally gives the copies of an older database incremental auto_vacuum, which the database itself lacks. In a
-// database that has it, the pragma would write.
+// copyIncrementally gives the copies of an older database incremental auto_vacuum, which the database itself lacks. In
+// a database that has it, the pragma would write.
 func copyIncrementally(ctx context.Context, db *sql.DB) error {
 	var mode int
 	if err := db.QueryRowContext(ctx, "PRAGMA auto_vacuum").Scan(&mode); err != nil || mode != 0 {

@@ -121,7 +121,8 @@ func (a *api) owner(method, path, body string) (int, string) {
 	return code, text
 }
 
-// outcome puts a job that calls an address at once, and returns why it was refused, or what the history says of its first attempt.
+// outcome puts a job that calls an address at once, and returns why it was refused, or what the history says of its
+// first attempt.
 func (a *api) outcome(name, uri string) string {
 	a.c.t.Helper()
 	code, text := a.owner(http.MethodPut, "/jobCollections/c/jobs/"+name, `{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"`+uri+`"},"retryPolicy":{"retryType":"none"}}}}`)
@@ -141,8 +142,8 @@ func (a *api) outcome(name, uri string) string {
 	return entry.Value[0].Properties.Status + " " + entry.Value[0].Properties.Message
 }
 
-// requireOneDoor requires that two APIs behind one address are as one: a session that one began counts at the other, and callers
-// are known by their addresses, which a proxy says and nobody else.
+// requireOneDoor requires that two APIs behind one address are as one: a session that one began counts at the other,
+// and callers are known by their addresses, which a proxy says and nobody else.
 func (c *cluster) requireOneDoor(first, second, stranger *api) {
 	t := c.t
 	t.Helper()
@@ -207,8 +208,9 @@ func (c *cluster) composed(project *types.Project, name string, more map[string]
 	return newContainer(c.t, c.names[name], environment, files, c.lines.String()), s
 }
 
-// What compose.cluster.yaml says is run, each service of Almanac on a host of its own, with that command, environment, secrets and
-// network. Temporal is the embedded one, and nothing but its addresses is there of the proxy, the database and the Web UI.
+// What compose.cluster.yaml says is run, each service of Almanac on a host of its own, with that command, environment,
+// secrets and network. Temporal is the embedded one, and nothing but its addresses is there of the proxy, the database
+// and the Web UI.
 func TestTheComposedClusterRuns(t *testing.T) {
 	t.Parallel()
 	project := compose(t, "compose.cluster.yaml")

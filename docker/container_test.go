@@ -48,7 +48,8 @@ func almanac(t *testing.T) string {
 	return path
 }
 
-// A container is a process of Almanac on a host, with a root directory of its own, as the image has one, and as the image's user.
+// A container is a process of Almanac on a host, with a root directory of its own, as the image has one, and as the
+// image's user.
 type container struct {
 	t    *testing.T
 	on   *host
@@ -59,7 +60,8 @@ type container struct {
 // containerUser is the user of the image.
 const containerUser = 65532
 
-// newContainer returns a container of the slim image. environment, and files by their path, are added. hosts are lines of /etc/hosts.
+// newContainer returns a container of the slim image. environment, and files by their path, are added. hosts are lines
+// of /etc/hosts.
 func newContainer(t *testing.T, on *host, environment, files map[string]string, hosts string) *container {
 	t.Helper()
 	c := &container{t: t, on: on, root: t.TempDir(), env: []string{"GODEBUG=netdns=go"}}

@@ -116,9 +116,10 @@ func (c *cluster) pod(on *host, spec *corev1.PodSpec, of *corev1.Container, sett
 	return made, of.Args
 }
 
-// The objects of kubernetes/cluster, with the optional components, are run as far as that can be done without Kubernetes: two pods of
-// each deployment, each on a host of its own, with that command, those settings and those secrets, after what prepares them. Services are
-// addresses that pass connections on. There are no network policies and no volumes.
+// The objects of kubernetes/cluster, with the optional components, are run as far as that can be done without
+// Kubernetes: two pods of each deployment, each on a host of its own, with that command, those settings and those
+// secrets, after what prepares them. Services are addresses that pass connections on. There are no network policies and
+// no volumes.
 func TestTheClusterOfKubernetesRuns(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -164,7 +165,8 @@ func TestTheClusterOfKubernetesRuns(t *testing.T) {
 			one, arguments := c.pod(c.names[name], spec, &spec.Containers[0], settings, more)
 			all = append(all, one.start(arguments))
 		}
-		for _, name := range []string{"worker-1", "worker-2", "api-1", "api-2"} { // a worker waits for a namespace that an API's pod creates
+		for _, name := range []string{"worker-1", "worker-2", "api-1", "api-2"} {
+			// a worker waits for a namespace that an API's pod creates
 			kind, _, _ := strings.Cut(name, "-")
 			of := deployments["almanac-"+kind].Spec.Template.Spec.Containers[0]
 			probe := of.ReadinessProbe.HTTPGet

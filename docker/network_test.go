@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A network is a segment to which hosts are connected, in namespaces of the kernel that end with the test. Nothing outside
-// reaches it, and it reaches nothing outside.
+// A network is a segment to which hosts are connected, in namespaces of the kernel that end with the test. Nothing
+// outside reaches it, and it reaches nothing outside.
 type network struct {
 	t   *testing.T
 	hub *host
@@ -60,7 +60,8 @@ func newHost(t *testing.T) *host {
 	return h
 }
 
-// host returns another host, with an address for each of its interfaces, such as 10.1.0.7/24. All addresses are on the segment.
+// host returns another host, with an address for each of its interfaces, such as 10.1.0.7/24. All addresses are on the
+// segment.
 func (n *network) host(addresses ...string) *host {
 	n.t.Helper()
 	h := newHost(n.t)

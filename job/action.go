@@ -9,7 +9,8 @@ type Action struct {
 	kind.Content
 	Type        ActionType   `json:"type" field:"required,rule=actionType"`
 	RetryPolicy *RetryPolicy `json:"retryPolicy,omitempty"`
-	ErrorAction *Action      `json:"errorAction,omitempty"` // runs after the last attempt failed; has no error action itself
+	// runs after the last attempt failed; has no error action itself
+	ErrorAction *Action `json:"errorAction,omitempty"`
 
 	Hidden []string `json:"-"` // what else is secret in what is sent; never stored
 }

@@ -27,7 +27,8 @@ type CollectionProperties struct {
 
 // A SKU names a plan.
 type SKU struct {
-	Name string `json:"name" field:"required,rule=sku"` // Free, Standard, P10Premium, P20Premium; Premium in version 2016-01-01
+	// Free, Standard, P10Premium, P20Premium; Premium in version 2016-01-01
+	Name string `json:"name" field:"required,rule=sku"`
 }
 
 // A CollectionState defines whether the jobs of a collection run.

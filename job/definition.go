@@ -17,23 +17,26 @@ type Definition struct {
 	Recurrence *Recurrence `json:"recurrence,omitempty"`
 	State      State       `json:"state" field:"rule=state,default=enabled"`
 
-	Notifications []Notification `json:"notifications,omitzero"`                               // nil: those of the collection
-	DisableAfter  int            `json:"disableAfter,omitempty" field:"min=1,max=1000,quoted"` // failures in a row after which the job is disabled; 0: never
+	// nil: those of the collection
+	Notifications []Notification `json:"notifications,omitzero"`
+	// failures in a row after which the job is disabled; 0: never
+	DisableAfter int `json:"disableAfter,omitempty" field:"min=1,max=1000,quoted"`
 
 	Local *LocalTimes `json:"local,omitempty" field:"stored"`
 
 	_ struct{} `ignore:"status"` // clients send back what they read
 }
 
-// LocalTimes are the startTime and the recurrence.endTime of a job as local times in its zone, such as 2026-01-31T08:30:00, if they were
-// written so: "" if they have an offset. With other rules of the zone they are other instants. They are stored, and no part of an answer.
+// LocalTimes are the startTime and the recurrence.endTime of a job as local times in its zone, such as
+// 2026-01-31T08:30:00, if they were written so: "" if they have an offset. With other rules of the zone they are other
+// instants. They are stored, and no part of an answer.
 type LocalTimes struct {
 	Start string `json:"start,omitempty"`
 	End   string `json:"end,omitempty"`
 }
 
-// KeepLocal keeps the local times of the definition that d replaces, if the instants are the same: clients send back the instants that
-// they read.
+// KeepLocal keeps the local times of the definition that d replaces, if the instants are the same: clients send back
+// the instants that they read.
 func (d *Definition) KeepLocal(o *Definition) {
 	if o.Local == nil || d.Recurrence == nil || o.Recurrence == nil || d.Recurrence.TimeZone != o.Recurrence.TimeZone {
 		return
@@ -151,9 +154,11 @@ func (r *Recurrence) timing() *Recurrence {
 // AllowedTimeZones describes the values of timeZone, for errors.
 const AllowedTimeZones = "an IANA time zone such as Europe/Stockholm, or a Windows one such as W. Europe Standard Time"
 
-// Rule returns the recurrence as a rule of package recurrence. If its time zone is unknown, the rule lacks it, and the error is a [*FieldError].
+// Rule returns the recurrence as a rule of package recurrence. If its time zone is unknown, the rule lacks it, and the
+// error is a [*FieldError].
 func (r *Recurrence) Rule() (recurrence.Rule, error) {
-	f, _ := recurrence.ParseFrequency(r.Frequency) // New reports an unknown frequency together with the other bad fields
+	// New reports an unknown frequency together with the other bad fields
+	f, _ := recurrence.ParseFrequency(r.Frequency)
 	rule := recurrence.Rule{Frequency: f, Interval: r.Interval, Count: r.Count}
 	if r.EndTime != nil {
 		rule.End = r.EndTime.Time

@@ -9,9 +9,10 @@ import (
 type Status struct {
 	LastExecutionTime *Time `json:"lastExecutionTime,omitempty"` // start of the last execution
 	NextExecutionTime *Time `json:"nextExecutionTime,omitempty"` // due time of the next occurrence
-	ExecutionCount    int   `json:"executionCount"`              // executions started: occurrences and manual runs, without retries
-	FailureCount      int   `json:"failureCount"`                // executions that failed
-	FaultedCount      int   `json:"faultedCount"`                // failed executions whose retries were exhausted
+	// executions started: occurrences and manual runs, without retries
+	ExecutionCount int `json:"executionCount"`
+	FailureCount   int `json:"failureCount"` // executions that failed
+	FaultedCount   int `json:"faultedCount"` // failed executions whose retries were exhausted
 
 	Outcomes
 
@@ -31,20 +32,20 @@ type Job struct {
 	Generation int        `json:"generation"` // number of changes of the definition
 	Ahead      *Ahead     `json:"ahead,omitempty"`
 
-	// Registration is the number of the registration with which the job was created, and Numbered the highest number of an execution
-	// ([Execution.Repeat]): see [ExecutionName].
+	// Registration is the number of the registration with which the job was created, and Numbered the highest number of
+	// an execution ([Execution.Repeat]): see [ExecutionName].
 	Registration int `json:"registration,omitempty"`
 	Numbered     int `json:"numbered,omitempty"`
 
 	// Skips are due times of occurrences that were skipped; at least of those to come.
 	Skips []time.Time `json:"skips,omitempty"`
 
-	// Planned are the next occurrences, oldest first, if they follow from the job's time zone, with the offsets from UTC by which they
-	// were planned: a reader's time zones may be of another release. Only queries answer with them.
+	// Planned are the next occurrences, oldest first, if they follow from the job's time zone, with the offsets from
+	// UTC by which they were planned: a reader's time zones may be of another release. Only queries answer with them.
 	Planned []time.Time `json:"planned,omitempty"`
 
-	// Running are the executions that have not ended, oldest first. Only queries answer with them; the answer to a change says whether there are
-	// some that may have begun.
+	// Running are the executions that have not ended, oldest first. Only queries answer with them; the answer to a
+	// change says whether there are some that may have begun.
 	Running   *Running `json:"running,omitempty"`
 	Executing bool     `json:"executing,omitempty"`
 
@@ -98,13 +99,16 @@ const (
 // An Execution is one occurrence of a job, or one manual run: all attempts of its action, and of its error
 // action if the action fails.
 type Execution struct {
-	ID         string     `json:"id"`     // a UUID, the same for all attempts, by which a receiver recognizes duplicates
-	Due        time.Time  `json:"due"`    // the due time
-	Repeat     int        `json:"repeat"` // the number of the execution, from 1; each is higher than those before, and no two are equal
+	// a UUID, the same for all attempts, by which a receiver recognizes duplicates
+	ID  string    `json:"id"`
+	Due time.Time `json:"due"` // the due time
+	// the number of the execution, from 1; each is higher than those before, and no two are equal
+	Repeat     int        `json:"repeat"`
 	ActionName ActionName `json:"action"`
-	Job        string     `json:"job"`              // the job's name
-	Collection string     `json:"collection"`       // its collection's name
-	Caller     string     `json:"caller,omitempty"` // of a manual run: the authenticated caller or, if the API asks for no login, the address
+	Job        string     `json:"job"`        // the job's name
+	Collection string     `json:"collection"` // its collection's name
+	// of a manual run: the authenticated caller or, if the API asks for no login, the address
+	Caller string `json:"caller,omitempty"`
 }
 
 // An Outcome is the result of an attempt, or the reason why there was none.
@@ -128,8 +132,8 @@ type Attempt struct {
 	Outcome Outcome   `json:"outcome"`
 	Message string    `json:"message"` // the response, or the error; without secrets
 
-	// Reason is the sentence that says why the newest attempt failed, if it is not Message: at most 500 bytes, without secrets. Earlier
-	// attempts have none.
+	// Reason is the sentence that says why the newest attempt failed, if it is not Message: at most 500 bytes, without
+	// secrets. Earlier attempts have none.
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -149,8 +153,8 @@ func (r *Record) Lateness() (late time.Duration, ok bool) {
 	return r.Start.Sub(r.Due), ran && r.ActionName == MainAction && r.Number == 1 && !r.Due.IsZero()
 }
 
-// Ordinal numbers the attempts of a job: by execution, then main before error action, then attempt. Records of a job that
-// start at the same time differ in it.
+// Ordinal numbers the attempts of a job: by execution, then main before error action, then attempt. Records of a job
+// that start at the same time differ in it.
 func (r *Record) Ordinal() int64 {
 	const attempts = 10_000 // more than one action can have
 	n := int64(r.Repeat) * 2

@@ -47,8 +47,8 @@ func CollectionWorkflowID(subscription, path string) string {
 	return workflowID("collection/" + under(subscription) + path)
 }
 
-// NotificationsWorkflowID returns the ID of a workflow that delivers alerts of the collection's jobs, by its number: see
-// [almanac/job/notification.Shard].
+// NotificationsWorkflowID returns the ID of a workflow that delivers alerts of the collection's jobs, by its number:
+// see [almanac/job/notification.Shard].
 func (k CollectionKey) NotificationsWorkflowID(shard int) string {
 	path := "notifications/" + k.Subscription + "/" + k.Path()
 	if shard > 0 {

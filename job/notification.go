@@ -5,12 +5,13 @@ import "almanac/job/kind"
 // A Notification says which events of a job are sent, and where. Those of a collection apply to its jobs that have
 // none of their own.
 type Notification struct {
-	Name   string   `json:"name,omitempty" field:"rule=notificationName"` // in the record of what was sent
-	On     []Event  `json:"on" field:"required,enum=failed|recovered|missed|late|disabled|quiet"`
-	After  int      `json:"after,omitempty" field:"min=1,max=1000,quoted"` // failures in a row until failed, and before recovered; 0 means 1
-	LateBy Duration `json:"lateBy,omitempty" field:"rule=lateBy"`          // required for late
-	Within Duration `json:"within,omitempty" field:"rule=within"`          // required for quiet
-	Target Target   `json:"target" field:"required"`                       // its content is Almanac's
+	Name string  `json:"name,omitempty" field:"rule=notificationName"` // in the record of what was sent
+	On   []Event `json:"on" field:"required,enum=failed|recovered|missed|late|disabled|quiet"`
+	// failures in a row until failed, and before recovered; 0 means 1
+	After  int      `json:"after,omitempty" field:"min=1,max=1000,quoted"`
+	LateBy Duration `json:"lateBy,omitempty" field:"rule=lateBy"` // required for late
+	Within Duration `json:"within,omitempty" field:"rule=within"` // required for quiet
+	Target Target   `json:"target" field:"required"`              // its content is Almanac's
 }
 
 // An Event is something that happened to a job, of which people are notified.

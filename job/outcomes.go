@@ -5,11 +5,13 @@ import "time"
 // Outcomes say how a job's executions have ended. They are kept while the job is disabled, and by a change of its
 // definition. The zero value is that of a job of which no execution has ended.
 type Outcomes struct {
-	LastOutcome         *LastOutcome `json:"lastOutcome,omitempty"`         // of the execution that ended last
-	LastError           *LastError   `json:"lastError,omitempty"`           // of the last one that failed; kept when the job recovers
-	ConsecutiveFailures int          `json:"consecutiveFailures,omitempty"` // how many of the last ones failed in a row
-	FailingSince        *Time        `json:"failingSince,omitempty"`        // when the first of these ended; nil if the last one succeeded
-	LastSuccessTime     *Time        `json:"lastSuccessTime,omitempty"`     // when the last one that succeeded ended
+	LastOutcome *LastOutcome `json:"lastOutcome,omitempty"` // of the execution that ended last
+	// of the last one that failed; kept when the job recovers
+	LastError           *LastError `json:"lastError,omitempty"`
+	ConsecutiveFailures int        `json:"consecutiveFailures,omitempty"` // how many of the last ones failed in a row
+	// when the first of these ended; nil if the last one succeeded
+	FailingSince    *Time `json:"failingSince,omitempty"`
+	LastSuccessTime *Time `json:"lastSuccessTime,omitempty"` // when the last one that succeeded ended
 }
 
 // LastSuccess returns when the last execution that succeeded ended; zero if none has.
@@ -38,8 +40,9 @@ type RerunStatus string
 
 // What a request to run a job again did.
 const (
-	RerunStarted   RerunStatus = "Started"
-	RerunUnderWay  RerunStatus = "UnderWay"  // a manual run of the job runs or waits already, or the same request was made before
+	RerunStarted RerunStatus = "Started"
+	// a manual run of the job runs or waits already, or the same request was made before.
+	RerunUnderWay  RerunStatus = "UnderWay"
 	RerunNotFailed RerunStatus = "NotFailed" // the execution that ended last succeeded, or none has ended
 	RerunRefused   RerunStatus = "Refused"   // see Rerun.Err
 )

@@ -6,22 +6,24 @@ const (
 	// RegularDelay is how long after its due time an attempt starts at most if nothing is out of the ordinary.
 	RegularDelay = 5 * time.Second
 
-	// RetriesWithin is how long, since an activity was scheduled or due, the server retries it. Later attempts are activities of their
-	// own, so that the workflow can continue as new while it waits and the server need not keep the records.
+	// RetriesWithin is how long, since an activity was scheduled or due, the server retries it. Later attempts are
+	// activities of their own, so that the workflow can continue as new while it waits and the server need not keep the
+	// records.
 	RetriesWithin = time.Minute
 
 	// LastAttempt is how long after an activity was due its last attempt starts at most, likewise.
 	LastAttempt = RetriesWithin + 2*RegularDelay
 
-	// SettledAfter is how long after an activity was due its attempts are known to the workflow at the latest, if nothing is out of the
-	// ordinary: the last one starts by LastAttempt, and has a minute to be answered and some seconds to be reported.
+	// SettledAfter is how long after an activity was due its attempts are known to the workflow at the latest, if
+	// nothing is out of the ordinary: the last one starts by LastAttempt, and has a minute to be answered and some
+	// seconds to be reported.
 	SettledAfter = 150 * time.Second
 )
 
 // An Outline says when the entries of a job's history start and when the job is due, for readers that do not ask the
 // job. Each entry that has been in the history for a moment starts before Irregular, or is regular: an attempt that
-// succeeded and started within RegularDelay of an occurrence of the timetable. The attempts of an occurrence can be in the history
-// SettledAfter before Irregular covers them.
+// succeeded and started within RegularDelay of an occurrence of the timetable. The attempts of an occurrence can be in
+// the history SettledAfter before Irregular covers them.
 type Outline struct {
 	Created    time.Time   `json:"created"`
 	StartTime  *Time       `json:"startTime,omitempty"`
@@ -31,12 +33,12 @@ type Outline struct {
 	Inactive   bool        `json:"inactive,omitempty"` // no occurrence comes due after Irregular
 	Disabled   bool        `json:"disabled,omitempty"` // nor will one, whatever becomes of the job's collection
 
-	// Recent is what became of the job's occurrences when the outline was written; see [Recent.Irregular]. Since then all were regular, but for
-	// those of a few minutes before Irregular.
+	// Recent is what became of the job's occurrences when the outline was written; see [Recent.Irregular]. Since then
+	// all were regular, but for those of a few minutes before Irregular.
 	Recent Recent `json:"recent,omitzero"`
 
-	// Zones is the release of the time zone database by which the job was planned, or a newer one, and ZoneRules a hash of the rules of
-	// the job's zone in it; "" if its occurrences follow from no time zone.
+	// Zones is the release of the time zone database by which the job was planned, or a newer one, and ZoneRules a hash
+	// of the rules of the job's zone in it; "" if its occurrences follow from no time zone.
 	Zones     string `json:"zones,omitempty"`
 	ZoneRules string `json:"zoneRules,omitempty"`
 }

@@ -13,8 +13,8 @@ type Running struct {
 	Executions []Ongoing `json:"executions"`
 }
 
-// An Ongoing is an execution that has not ended, as far as the job's workflow knows. What an activity has done so far is known to
-// Temporal's server only.
+// An Ongoing is an execution that has not ended, as recorded by the job's workflow. The attempts of an activity that
+// has not ended are recorded by Temporal's server only.
 type Ongoing struct {
 	Execution             // ActionName is the current action; without names
 	Activity    string    `json:"activity,omitempty"`    // id of its activity; empty while it waits to begin another
@@ -29,12 +29,14 @@ type Ongoing struct {
 
 // A Retry is what comes next in an execution that failed so far.
 type Retry struct {
-	Execution       string     `json:"execution"` // its id: see [ExecutionName]
-	ActionName      ActionName `json:"actionName"`
-	Attempt         int        `json:"attempt"` // number of the next attempt, or of the one that is being made; 2 for the first retry
-	MaxAttempts     int        `json:"maxAttempts"`
-	NextAttemptTime *Time      `json:"nextAttemptTime,omitempty"` // when it begins; nil: it is being made
-	LastError       *LastError `json:"lastError,omitempty"`       // of the attempt before or, if that is not known, of the action
+	Execution  string     `json:"execution"` // its id: see [ExecutionName]
+	ActionName ActionName `json:"actionName"`
+	// number of the next attempt, or of the one that is being made; 2 for the first retry
+	Attempt         int   `json:"attempt"`
+	MaxAttempts     int   `json:"maxAttempts"`
+	NextAttemptTime *Time `json:"nextAttemptTime,omitempty"` // when it begins; nil: it is being made
+	// of the attempt before or, if that is not known, of the action
+	LastError *LastError `json:"lastError,omitempty"`
 }
 
 // A Stage says how far an execution is.
@@ -61,8 +63,9 @@ type Progress struct {
 	Records []Record // its entries in the history, newest first
 }
 
-// ExecutionName returns the name of an execution in the API: the number of the registration with which the job was created, and that of
-// the execution. No other execution ever gets it, and a job that is created anew has none of those of the job before.
+// ExecutionName returns the name of an execution in the API: the number of the registration with which the job was
+// created, and that of the execution. No other execution ever gets it, and a job that is created anew has none of those
+// of the job before.
 func ExecutionName(registration, repeat int) string {
 	return fmt.Sprintf("%x-%d", registration, repeat)
 }
@@ -77,11 +80,11 @@ func ParseExecutionName(name string) (registration, repeat int, ok bool) {
 	return registration, repeat, err == nil && errRepeat == nil && repeat > 0 && ExecutionName(registration, repeat) == name
 }
 
-// Failed reports whether the execution failed so far, as far as its workflow knows.
+// Failed reports whether the execution failed so far, by the record of its workflow.
 func (o *Ongoing) Failed() bool { return o.Tried > 0 || o.ActionName == ErrorAction }
 
-// AddFailure has the status show an execution that has not ended and whose last attempt failed: it counts as failed until one succeeds. retry
-// is what comes next in it; nil if no attempt follows.
+// AddFailure has the status show an execution that has not ended and whose last attempt failed: it counts as failed
+// until one succeeds. retry is what comes next in it; nil if no attempt follows.
 func (s *Status) AddFailure(last *LastError, retry *Retry) {
 	s.FailureCount++
 	if last != nil && (s.LastError == nil || !last.EndTime.Before(s.LastError.EndTime.Time)) {

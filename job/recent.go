@@ -15,8 +15,9 @@ const (
 	maxCount           = 1<<16 - 1
 )
 
-// Recent says what became of a job's occurrences and manual runs lately: the last 20 one by one, and those of two days by hours. It is
-// for lists of thousands of jobs, so it is packed: its JSON takes at most 1,720 bytes, 160 of them for the marks.
+// Recent says what became of a job's occurrences and manual runs lately: the last 20 one by one, and those of two days
+// by hours. It is for lists of thousands of jobs, so it is packed: its JSON takes at most 1,720 bytes, 160 of them for
+// the marks.
 type Recent struct {
 	// Marks are [Mark]s, in the order in which they were added: four bytes have the due time, two the rest.
 	Marks []byte `json:"marks,omitempty"`
@@ -26,10 +27,11 @@ type Recent struct {
 
 // A Mark is what became of an occurrence or a manual run.
 type Mark struct {
-	Due     time.Time     // in whole seconds; of a manual run, when it was started
-	Manual  bool          // a manual run that ran
-	Outcome Outcome       // of the execution, or why there was none
-	Late    time.Duration // how long after its due time it began, within 2 %; negative if it did not run or that is not known
+	Due     time.Time // in whole seconds; of a manual run, when it was started
+	Manual  bool      // a manual run that ran
+	Outcome Outcome   // of the execution, or why there was none
+	// how long after its due time it began, within 2 %; negative if it did not run or that is not known
+	Late time.Duration
 }
 
 // An Hour counts the occurrences and manual runs that came due in an hour, each once but for Failed.
@@ -43,14 +45,15 @@ type Hour struct {
 	Cancelled int // manual runs included
 }
 
-// LateBounds are the upper bounds of [Hour.Late] but the last, which has none, and also has occurrences of which it is not known.
+// LateBounds are the upper bounds of [Hour.Late] but the last, which has none, and also has occurrences of which it is
+// not known.
 var LateBounds = [...]time.Duration{100 * time.Millisecond, time.Second, RegularDelay, time.Minute}
 
 // markOutcomes are the outcomes of marks, by their numbers.
 var markOutcomes = []Outcome{OutcomeCompleted, OutcomeFailed, OutcomeMissed, OutcomeSkipped, OutcomeCancelled}
 
-// Add adds what became of an occurrence or a manual run. One that is not due yet counts in the hour of now. An execution takes the place of a
-// cancelled attempt of its own that was added just before.
+// Add adds what became of an occurrence or a manual run. One that is not due yet counts in the hour of now. An
+// execution takes the place of a cancelled attempt of its own that was added just before.
 func (r *Recent) Add(m Mark, now time.Time) {
 	r.Marks = r.Marks[:len(r.Marks)-len(r.Marks)%markSize]
 	if n := len(r.Marks) - markSize; n >= 0 && m.ran() {
@@ -88,7 +91,8 @@ func (r *Recent) AllHours() iter.Seq[Hour] {
 	}
 }
 
-// Irregular returns r with those hours only that had something besides occurrences which succeeded and began within [RegularDelay].
+// Irregular returns r with those hours only that had something besides occurrences which succeeded and began within
+// [RegularDelay].
 func (r *Recent) Irregular() Recent {
 	few := Recent{Marks: r.Marks}
 	for h := range r.AllHours() {

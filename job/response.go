@@ -16,14 +16,14 @@ const (
 	responseBody    = " Body: "
 )
 
-// ResponseMessage describes the response to a web request in Azure Scheduler's format, which its clients parse: the host that was
-// asked, the name of the status, and what the host sent.
+// ResponseMessage describes the response to a web request in Azure Scheduler's format, which its clients parse: the
+// host that was asked, the name of the status, and what the host sent.
 func ResponseMessage(host, status, headers, body string) string {
 	return responseHost + host + "': '" + status + responseHeaders + headers + responseBody + body
 }
 
-// AnsweredReason says in one sentence, and in one line, why a web request failed that was answered: the status and, if there is a body, its
-// beginning. The headers are left out, since they come before the body and say less.
+// AnsweredReason says in one sentence, and in one line, why a web request failed that was answered: the status and, if
+// there is a body, its beginning. The headers are left out, since they come before the body and say less.
 func AnsweredReason(status int, body string) string {
 	reason := fmt.Sprintf("%d %s", status, statusName(status))
 	if body = strings.Join(strings.Fields(body), " "); body != "" {
@@ -48,8 +48,9 @@ var quotes = []*regexp.Regexp{
 	regexp.MustCompile(`mail accepted by \S+ for .*?; of the others: `),
 }
 
-// WithoutResponse returns a text without the words of a receiver that a message or [AnsweredReason] in it quotes, and all after them: headers and
-// body of a response, or what a mail server or Service Bus said. It says that they are hidden. The text may begin with more than the message.
+// WithoutResponse returns a text without the words of a receiver that a message or [AnsweredReason] in it quotes, and
+// all after them: headers and body of a response, or what a mail server or Service Bus said. It says that they are
+// hidden. The text may begin with more than the message.
 func WithoutResponse(text string) string {
 	cut, reason := -1, answeredReason(text)
 	for _, quote := range quotes {

@@ -112,9 +112,9 @@ func (s *Schedule) FollowsClock() bool {
 	return s.grid != nil && (s.rule.Frequency > Hour || len(s.rule.Hours) > 0 || len(s.rule.Minutes) > 0)
 }
 
-// Resume returns the time after which the schedule continues that was computed up to t with other rules of its time zone:
-// with those, local time was offset seconds ahead of UTC at t. It is the time at which local time is the same now. A
-// rule that counts elapsed minutes or hours without lists continues after t itself.
+// Resume returns the time after which the schedule continues that was computed up to t with other rules of its time
+// zone: with those, local time was offset seconds ahead of UTC at t. It is the time at which local time is the same
+// now. A rule that counts elapsed minutes or hours without lists continues after t itself.
 //
 // So a local time that was an instant then is not one again if the zone's offset has changed, and none is left out.
 func (s *Schedule) Resume(t time.Time, offset int) time.Time {

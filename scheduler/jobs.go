@@ -52,7 +52,8 @@ func (s *Service) PutJob(
 			if own.created(current) {
 				return job.Definition{}, errOwn
 			}
-			if _, err := s.Collection(ctx, k.Collection); err != nil { // the collection may be in deletion, and its jobs with it
+			if _, err := s.Collection(ctx, k.Collection); err != nil {
+				// the collection may be in deletion, and its jobs with it
 				return job.Definition{}, err
 			}
 			return edit(current)
@@ -258,7 +259,8 @@ func (s *Service) editJob(
 // reserve sends the collection the requirements of the job's next definition. committed means that the job has that
 // definition already.
 func (s *Service) reserve(ctx context.Context, current job.Job, requirements quota.Requirements, committed bool) error {
-	c, err := s.Collection(ctx, current.Key.Collection) // and moves the workflow to another worker if its last one crashed
+	// and moves the workflow to another worker if its last one crashed
+	c, err := s.Collection(ctx, current.Key.Collection)
 	if err != nil {
 		return err
 	}
@@ -389,7 +391,7 @@ func (s *Service) terminateDeleted(ctx context.Context, k job.Key) error {
 	return err
 }
 
-// signalRemoved tells the collection to look up whether the job is gone: it may have been created anew meanwhile. If
+// signalRemoved makes the collection look up whether the job is gone: it may have been created anew meanwhile. If
 // the signal is lost, the collection finds that out when it is full.
 func (s *Service) signalRemoved(ctx context.Context, k job.Key) {
 	signalCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), collectionTimeout)

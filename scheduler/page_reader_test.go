@@ -197,8 +197,10 @@ func TestAListOfJobsGoesOnThoughJobsComeAndGo(t *testing.T) {
 
 	list := key.Collection.WorkflowID() + " " + workflows.QueryJobs
 	listed := slices.Clone(d.answers[list].(workflows.JobList).Jobs)
-	listed = slices.DeleteFunc(listed, func(l workflows.Listed) bool { return l.Sequence <= 30 }) // the jobs of the first page are gone
-	listed = append(listed, workflows.Listed{Name: "Job1", Sequence: 100})                        // one of them is created again
+	// the jobs of the first page are gone
+	listed = slices.DeleteFunc(listed, func(l workflows.Listed) bool { return l.Sequence <= 30 })
+	// one of them is created again
+	listed = append(listed, workflows.Listed{Name: "Job1", Sequence: 100})
 	d.answers[list] = workflows.JobList{Collection: key.Collection, Jobs: listed}
 	require.Equal(t, []string{"Job4", "Job6", "Job7", "Job8", "Job9", "Job1"}, jobPages(t, s, listing.Page{Top: 2, After: next}))
 }

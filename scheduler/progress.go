@@ -22,10 +22,10 @@ import (
 
 // A job's workflow knows of an attempt when its activity has ended, which may have made several. What the activity
 // has done until then is in the server's record of it: the heartbeat before each attempt has the records of those
-// before, and the server knows when the next one begins. So a job that fails costs nothing more, and a reader one
+// before, and the server has the time of the next one. So a job that fails costs nothing more, and a reader one
 // call.
 
-// A pending is an activity of an action, as the server knows it.
+// A pending is an activity of an action, as the server records it.
 type pending struct {
 	*workflow.PendingActivityInfo
 	activities.Progress

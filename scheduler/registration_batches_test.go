@@ -178,7 +178,8 @@ func TestAJobStartsWithWhatItsRegistrationAnswered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRegistry(t)
-		r.state = workflows.CollectionState{Generation: 5, Disabled: true, Rules: []notification.Rule{{Key: "ops"}}} // not as it was read
+		// not as it was read
+		r.state = workflows.CollectionState{Generation: 5, Disabled: true, Rules: []notification.Rule{{Key: "ops"}}}
 		s := scheduler.New(scheduler.Options{Client: r})
 		require.NoError(t, r.put(s, "a")["a"])
 		in := r.started[0]

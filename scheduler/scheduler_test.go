@@ -150,7 +150,8 @@ type slow struct {
 
 func (s *slow) UpdateWorkflow(ctx context.Context, _ client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
 	s.registered = time.Now()
-	return registered{}, wfclient.Sleep(ctx, 12*time.Second) // its worker crashed, and another one got the workflow task
+	// its worker crashed, and another one got the workflow task
+	return registered{}, wfclient.Sleep(ctx, 12*time.Second)
 }
 
 func (s *slow) ExecuteWorkflow(ctx context.Context, _ client.StartWorkflowOptions, _ any, _ ...any) (client.WorkflowRun, error) {

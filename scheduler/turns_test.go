@@ -70,8 +70,8 @@ func (c changed) Get(_ context.Context, result any) error {
 	return nil
 }
 
-// 16 clients that put the same job at the same time made 136 changes, of which 120 were refused, and on a busy machine took longer than a request
-// may.
+// 16 clients that put the same job at the same time made 136 changes, of which 120 were refused, and on a busy machine
+// took longer than a request may.
 func TestChangesOfOneJobAtTheSameTimeTakeTurns(t *testing.T) {
 	t.Parallel()
 	const clients = 16

@@ -23,7 +23,8 @@ import (
 	"almanac/workflows"
 )
 
-// A faultyDirectory is a directory in which some workflows are faulty: they answer queries with an error, or not at all.
+// A faultyDirectory is a directory in which some workflows are faulty: they answer queries with an error, or not at
+// all.
 type faultyDirectory struct {
 	*directory
 	faulty     map[string]error // error of a workflow's query; nil: no answer

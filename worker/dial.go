@@ -18,8 +18,8 @@ import (
 // attempt may take.
 const reportTimeout = time.Minute
 
-// leastHeartbeat and mostHeartbeat limit how long the server may take to record a heartbeat, which grows while it is slow: one that
-// is not answered in time is repeated.
+// leastHeartbeat and mostHeartbeat limit how long the server may take to record a heartbeat, which grows while it is
+// slow: one that is not answered in time is repeated.
 const (
 	leastHeartbeat = 10 * time.Second
 	mostHeartbeat  = 30 * time.Second

@@ -12,30 +12,32 @@ import (
 	"almanac/internal/latency"
 )
 
-// A worker that is stopped or cut off leaves its polls open at the server, which gives them tasks until they end: by default for a
-// minute. A task that was given away so is lost until it times out. So a worker's polls end soon, unless the server is so slow
-// that it could still be handing over a task when they do; and few are open while few tasks come.
+// A worker that is stopped or cut off leaves its polls open at the server, which gives them tasks until they end: by
+// default for a minute. A task that was given away so is lost until it times out. So a worker's polls end soon, unless
+// the server is so slow that it could still be handing over a task when they do; and few are open while few tasks come.
 const (
-	// DefaultPollTimeout is the time limit of a poll. The server answers a second before that, and refuses less than two seconds.
+	// DefaultPollTimeout is the time limit of a poll. The server answers a second before that, and refuses less than
+	// two seconds.
 	DefaultPollTimeout = 2500 * time.Millisecond
 
 	// MaxPollTimeout is the time limit of the SDK.
 	MaxPollTimeout = 70 * time.Second
 
-	// slowCall is how long calls must have taken on average for the server to be slow, and a poll for tasks that it did not answer
-	// in time counts as slow for slowKept.
+	// slowCall is how long calls must have taken on average for the server to be slow, and a poll for tasks that it did
+	// not answer in time counts as slow for slowKept.
 	slowCall = 300 * time.Millisecond
 	slowKept = 2 * time.Minute
 
-	// fewPolls and manyPolls limit how many polls of a task queue are open at once. A task for which there is none is written to
-	// the database: 0.9 for each execution with 10, none with 24.
+	// fewPolls and manyPolls limit how many polls of a task queue are open at once. A task for which there is none is
+	// written to the database: 0.9 for each execution with 10, none with 24.
 	fewPolls  = 2
 	manyPolls = 24
 
 	// stopPause is the pause of a poll that is not made because the worker stops.
 	stopPause = 50 * time.Millisecond
 
-	// quickPoll is within what time a poll must have got a task for one more to be opened, and idlePoll after what time for one less.
+	// quickPoll is within what time a poll must have got a task for one more to be opened, and idlePoll after what time
+	// for one less.
 	quickPoll = 100 * time.Millisecond
 	idlePoll  = time.Second
 )

@@ -20,16 +20,16 @@ import (
 // added anew.
 const lostFor = 10 * time.Minute
 
-// lost leaves out search attributes that the namespace does not have any more. They only serve Temporal's lists, but the
-// server refuses a workflow task that sets one, and that of a run which hands one over to the next: without this,
+// lost leaves out search attributes that the namespace does not have any more. They only serve Temporal's lists, but
+// the server refuses a workflow task that sets one, and that of a run which hands one over to the next: without this,
 // jobs that were started with an attribute would stop for good when it is removed. The zero value is ready for use.
 type lost struct {
 	mu    sync.Mutex
 	until map[string]time.Time
 }
 
-// intercept leaves out what is lost. If the server refuses another attribute, it is left out from then on. The server has then
-// failed the workflow task, and offers it again; or, if it had failed before, goes on to wait for it.
+// intercept leaves out what is lost. If the server refuses another attribute, it is left out from then on. The server
+// has then failed the workflow task, and offers it again; or, if it had failed before, goes on to wait for it.
 func (l *lost) intercept(ctx context.Context, method string, request, answer any, c *grpc.ClientConn, call grpc.UnaryInvoker, o ...grpc.CallOption) error {
 	completed, ok := request.(*workflowservice.RespondWorkflowTaskCompletedRequest)
 	if !ok {
@@ -77,8 +77,9 @@ func namesAttribute(text, name string) bool {
 	return slices.Contains(strings.FieldsFunc(text, func(r rune) bool { return !isWord(r) }), name)
 }
 
-// leaveOut removes the lost attributes from commands. A command stays, since a replay expects its event: one that is left
-// without an attribute sets the versions of the workflow's code, which every namespace has and Almanac does not use, to none.
+// leaveOut removes the lost attributes from commands. A command stays, since a replay expects its event: one that is
+// left without an attribute sets the versions of the workflow's code, which every namespace has and Almanac does not
+// use, to none.
 func (l *lost) leaveOut(commands []*command.Command, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

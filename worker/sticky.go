@@ -15,16 +15,16 @@ import (
 	"almanac/internal/latency"
 )
 
-// Temporal offers a workflow's tasks first to the worker that has it in its cache, and after the sticky
-// timeout to any worker. A short timeout saves time after a worker crash; but if the worker is busy,
-// tasks time out one after another and are done twice. So the timeout follows how long tasks wait. While they do not, that of
-// a workflow with an activity, whose changes are the most urgent, is minStickyTimeout; others get stickyTimeout.
+// Temporal offers a workflow's tasks first to the worker that has it in its cache, and after the sticky timeout to any
+// worker. A short timeout saves time after a worker crash; but if the worker is busy, tasks time out one after another
+// and are done twice. So the timeout follows how long tasks wait. While they do not, that of a workflow with an
+// activity, whose changes are the most urgent, is minStickyTimeout; others get stickyTimeout.
 const (
 	minStickyTimeout = time.Second
 	stickyTimeout    = 5 * time.Second
 
-	// maxStickyTimeout is that of all workflows while tasks wait long. A killed worker keeps a task for as long, which is also how
-	// long the server waits for a task that it took.
+	// maxStickyTimeout is that of all workflows while tasks wait long. A killed worker keeps a task for as long, which
+	// is also how long the server waits for a task that it took.
 	maxStickyTimeout = 10 * time.Second
 
 	stickyWaits = 4 // the timeout is so many times the longest wait

@@ -55,8 +55,8 @@ const (
 // DefaultSlots is enough for herds: held actions cost little.
 const DefaultSlots = 20_000
 
-// DefaultCachedWorkflows is enough for 9,500 jobs due every few minutes, more than two cores sustain. If there are more than fit, each
-// is replayed whenever it is due, since the others have run since.
+// DefaultCachedWorkflows is enough for 9,500 jobs due every few minutes, more than two cores sustain. If there are more
+// than fit, each is replayed whenever it is due, since the others have run since.
 const DefaultCachedWorkflows = 10_000
 
 // SetCachedWorkflows sets how many workflows the workers of this process cache, least recently used
@@ -66,10 +66,10 @@ const DefaultCachedWorkflows = 10_000
 // It has no effect after a worker was started in the process, and an embedded Temporal server starts some.
 func SetCachedWorkflows(n int) { worker.SetStickyWorkflowCacheSize(n) }
 
-// pollers are the workflow task pollers of each queue, the shared and the sticky one. Without
-// autoscaling the queues share them, and one answer that reports a sticky backlog sends all of them
-// there for up to a minute, while tasks left by another worker wait in the shared queue (SDK 1.50). Their number is fixed, since
-// the SDK adds one only when tasks have been waiting for 0.2 s; a gate limits how many of them poll.
+// pollers are the workflow task pollers of each queue, the shared and the sticky one. Without autoscaling the queues
+// share them, and one answer that reports a sticky backlog sends all of them there for up to a minute, while tasks left
+// by another worker wait in the shared queue (SDK 1.50). Their number is fixed, since the SDK adds one only when tasks
+// have been waiting for 0.2 s; a gate limits how many of them poll.
 var pollers = worker.PollerBehaviorAutoscalingOptions{InitialNumberOfPollers: manyPolls, MinimumNumberOfPollers: manyPolls, MaximumNumberOfPollers: manyPolls}
 
 // New returns a worker for all workflows and activities. The caller starts and stops it.
@@ -121,7 +121,8 @@ func New(o Options) worker.Worker {
 	return &pair{Worker: w, releases: newReleases(o.Client.Client, runner), zones: newZones(&o)}
 }
 
-// interceptors returns what counts operations in progress and, if traces are on, passes the spans of requests to actions.
+// interceptors returns what counts operations in progress and, if traces are on, passes the spans of requests to
+// actions.
 func interceptors(t *telemetry.Telemetry) (all []interceptor.WorkerInterceptor) {
 	if t != nil {
 		all = append(all, sdktelemetry.NewOperations(t.Registry, lookups.TypeUpdateAll, lookups.TypeTerminate))

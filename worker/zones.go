@@ -28,9 +28,10 @@ import (
 	"almanac/workflows/plan"
 )
 
-// A worker that has a newer release of the time zone database than the one by which jobs were planned asks these to plan again: those
-// of its zones whose rules differ. It looks for them when it starts, and then every hour, since an API or a worker with an older
-// release may have planned others. The jobs that are due within an hour come first. Any number of workers may do so.
+// A worker that has a newer release of the time zone database than the one by which jobs were planned asks these to
+// plan again: those of its zones whose rules differ. It looks for them when it starts, and then every hour, since an
+// API or a worker with an older release may have planned others. The jobs that are due within an hour come first. Any
+// number of workers may do so.
 const (
 	sweepEvery = time.Hour
 	sweepRetry = 10 * time.Second       // after an error
@@ -41,13 +42,14 @@ const (
 	// sweepFailures is after how many errors in a row no further jobs are asked: it is not the jobs, then.
 	sweepFailures = 10
 
-	// watchEvery is how often a worker looks whether others have another release. The server names workers for five minutes after their
-	// last poll; those that have not polled for pollerFresh have stopped.
+	// watchEvery is how often a worker looks whether others have another release. The server names workers for five
+	// minutes after their last poll; those that have not polled for pollerFresh have stopped.
 	watchEvery  = time.Minute
 	pollerFresh = 90 * time.Second
 )
 
-// identityMark is before the release in the identity of a worker, which the server shows to all who ask for a task queue's workers.
+// identityMark is before the release in the identity of a worker, which the server shows to all who ask for a task
+// queue's workers.
 const identityMark = ", time zones "
 
 // identity returns the identity of this worker. It is also in the history of each workflow whose tasks it did.
@@ -165,7 +167,8 @@ func (z *zones) sweep(ctx context.Context) (asked int, err error) {
 	return asked, failed
 }
 
-// ask asks a job to plan again. One whose start is delayed begins, since only so does it get the signal; scheduler.Service.begin says more.
+// ask asks a job to plan again. One whose start is delayed begins, since only so does it get the signal;
+// scheduler.Service.begin says more.
 func (z *zones) ask(ctx context.Context, one *outdated) error {
 	if !one.delayed {
 		return z.client.SignalWorkflow(ctx, one.id, "", workflows.SignalZones, one.zone)

@@ -132,7 +132,8 @@ func TestWorkersWithDifferentReleasesAreReportedOnce(t *testing.T) {
 	}
 	c := &mocks.Client{}
 	c.On("DescribeTaskQueue", mock.Anything, workflows.TaskQueue, enums.TASK_QUEUE_TYPE_WORKFLOW).Return(&workflowservice.DescribeTaskQueueResponse{Pollers: []*taskqueue.PollerInfo{
-		poller(identity("2026f"), time.Second), poller(identity("2025b"), time.Second), poller(identity("2024a"), 3*time.Minute), // it has stopped
+		// it has stopped
+		poller(identity("2026f"), time.Second), poller(identity("2025b"), time.Second), poller(identity("2024a"), 3*time.Minute),
 	}}, nil)
 	var log strings.Builder
 	z := newTestZones(c, &log)

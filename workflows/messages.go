@@ -14,17 +14,20 @@ import (
 	"almanac/job/quota"
 )
 
-// StartWithin is how long after the registration of its name a workflow must be started. One that was started later asks its
-// registry whether the name is still registered for it: see [UpdateConfirm].
+// StartWithin is how long after the registration of its name a workflow must be started. One that was started later
+// asks its registry whether the name is still registered for it: see [UpdateConfirm].
 const StartWithin = 15 * time.Second
 
 // A ReplaceRequest replaces a job's definition.
 type ReplaceRequest struct {
-	Definition job.Definition `json:"definition"`         // State must be enabled or disabled; omitted secrets are kept
-	Text       string         `json:"text"`               // readable form of the definition; from the caller, so that a replay cannot produce another
-	Generation int            `json:"generation"`         // of the job that the caller read; 0 for any
-	Retarget   bool           `json:"retarget,omitempty"` // keep omitted secrets even if they will be sent to another target
-	ShowNext   *bool          `json:"showNext,omitempty"` // whether to keep up the search attribute of the next run; nil: as before
+	Definition job.Definition `json:"definition"` // State must be enabled or disabled; omitted secrets are kept
+	// readable form of the definition; from the caller, so that a replay cannot produce another
+	Text       string `json:"text"`
+	Generation int    `json:"generation"` // of the job that the caller read; 0 for any
+	// keep omitted secrets even if they will be sent to another target
+	Retarget bool `json:"retarget,omitempty"`
+	// whether to keep up the search attribute of the next run; nil: as before
+	ShowNext *bool `json:"showNext,omitempty"`
 }
 
 // A PutRequest replaces a collection's properties.
@@ -59,28 +62,31 @@ type RegisterAnswer struct {
 type RegisterResult struct {
 	Registration
 	Refused string `json:"refused,omitempty"` // why the rules refuse the job; the other fields are then undefined
-	Taken   bool   `json:"taken,omitempty"`   // the name is registered already, and was to be registered only if it is not; likewise
+	// the name is registered already, and was to be registered only if it is not; likewise
+	Taken bool `json:"taken,omitempty"`
 }
 
 // Registration is one registration of a name. A job's generation begins with the number, a collection's too.
 type Registration struct {
 	Name string `json:"name"` // as first written
-	// Number is greater than that of every earlier registration of the name: the time of the registration by the server's
-	// clock, in microseconds since 1970. 0 stands for an unknown registration.
+	// Number is greater than that of every earlier registration of the name: the time of the registration by the
+	// server's clock, in microseconds since 1970. 0 stands for an unknown registration.
 	Number int `json:"n"`
 }
 
 // RegisteredAt returns the time of a registration by the server's clock.
 func RegisteredAt(number int) time.Time { return time.UnixMicro(int64(number)).UTC() }
 
-// StartedLate reports whether a workflow was started so long after the registration of its name that the name may have been
-// forgotten: it has to ask its registry then. Both times are the server's. The later runs of a workflow are never late.
+// StartedLate reports whether a workflow was started so long after the registration of its name that the name may have
+// been forgotten: it has to ask its registry then. Both times are the server's. The later runs of a workflow are never
+// late.
 func StartedLate(ctx workflow.Context, number int) bool {
 	info := workflow.GetInfo(ctx)
 	return info.ContinuedExecutionRunID == "" && info.WorkflowStartTime.Sub(RegisteredAt(number)) > StartWithin
 }
 
-// Unregistered returns the error that ends a workflow whose registry gave that answer to [UpdateConfirm]; nil if it goes on.
+// Unregistered returns the error that ends a workflow whose registry gave that answer to [UpdateConfirm]; nil if the
+// workflow continues.
 func Unregistered(answer error) error {
 	refused, ok := errors.AsType[*temporal.ApplicationError](answer)
 	switch {
@@ -94,8 +100,8 @@ func Unregistered(answer error) error {
 	return nil
 }
 
-// CollectionState is what a job has to know of its collection. A job ignores a state with an older generation than that of the
-// one that it applied.
+// CollectionState is what a job has to know of its collection. A job ignores a state with an older generation than that
+// of the one that it applied.
 type CollectionState struct {
 	Generation int                 `json:"generation"`         // of the collection
 	Disabled   bool                `json:"disabled,omitempty"` // the collection is not enabled
@@ -131,8 +137,8 @@ type RegisterCollectionRequest struct {
 	Limit int    `json:"limit"` // maximum number of collections with this plan in the subscription
 }
 
-// A PlanChange is sent by a collection whose plan is about to change, as an update; and as the signal [SignalPlan] when it is known
-// which plan is in force. In between it counts for the old plan and the new one.
+// A PlanChange is sent by a collection whose plan is about to change, as an update; and as the signal [SignalPlan] when
+// it is known which plan is in force. In between it counts for the old plan and the new one.
 type PlanChange struct {
 	Registration
 	Plan       string `json:"plan" field:"rule=sku"`
@@ -150,8 +156,8 @@ func RefuseFor(wait time.Duration, message string) error {
 	return temporal.NewNonRetryableApplicationError(message, ErrTypeTooMany, nil, wait)
 }
 
-// CheckStart returns an error for a word in the input of a workflow's first run, which v points to, that is not
-// spelled as the API stores it: the workflow may have been started by hand. The answer is recorded, since the words of a later
+// CheckStart returns an error for a word in the input of a workflow's first run, which v points to, that is not spelled
+// as the API stores it: the workflow may have been started by hand. The answer is recorded, since the words of a later
 // version may be others.
 func CheckStart(ctx workflow.Context, v any) error {
 	if workflow.GetInfo(ctx).ContinuedExecutionRunID != "" {

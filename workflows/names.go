@@ -38,7 +38,8 @@ const (
 	QueryDeliveries    = "deliveries"    // of Notifications: returns []notification.Delivery, newest first
 	SignalRaise        = "raise"         // of Notifications: takes []notification.Raised, at most 256 KiB of them
 	SignalEnd          = "end"           // of Notifications: the collection is gone
-	// SignalNotifying is of a Collection: alerts of its jobs are delivered by Notifications. It takes the number of the shard.
+	// SignalNotifying is of a Collection: alerts of its jobs are delivered by Notifications. It takes the number of the
+	// shard.
 	SignalNotifying = "notifying"
 )
 
@@ -47,7 +48,8 @@ const (
 	QueryCollections = "collections" // returns []string, each "resource group/name"
 )
 
-// ActivityPlan is the type of the activity that plans with another worker. It takes a plan.Request, and returns a plan.Plan.
+// ActivityPlan is the type of the activity that plans with another worker. It takes a plan.Request, and returns a
+// plan.Plan.
 const ActivityPlan = "Plan"
 
 // Search attributes of the Job and Collection workflows: times, and else keywords. Names are in lower case, since
@@ -63,14 +65,15 @@ const (
 	AttributeNextRun       = "AlmanacNextRun"     // of jobs with [state.Input.ShowNext]: when they are due; optional
 )
 
-// BuildID is the build ID of all workers. It is the same in all releases, so that [BuildIDs] is known when a job is started.
+// BuildID is the build ID of all workers. It is the same in all releases, so that [BuildIDs] is known when a job is
+// started.
 const (
 	BuildID           = "almanac"
 	AttributeBuildIDs = "BuildIds" // Temporal's own
 )
 
-// BuildIDs returns the value that the server gives AttributeBuildIDs when a worker has completed the first task of a run. It costs a
-// write to the visibility store, unless the run was started with that value.
+// BuildIDs returns the value that the server gives AttributeBuildIDs when a worker has completed the first task of a
+// run. It costs a write to the visibility store, unless the run was started with that value.
 func BuildIDs() []string { return []string{"unversioned", "unversioned:" + BuildID} }
 
 // NoOutcome is the value of AttributeLastOutcome before the first execution of a job has ended.
@@ -93,10 +96,12 @@ const (
 const (
 	MemoText = "text"
 	MemoID   = "id"
-	// MemoHalted is why disableAfter has disabled a job, until it is enabled again. The list of changes is read from its history.
+	// MemoHalted is why disableAfter has disabled a job, until it is enabled again. The list of changes is read from
+	// its history.
 	MemoHalted = "halted"
 
 	MemoOutline = "outline" // of a job: its job.Outline
 
-	MemoRegistration = lookups.MemoRegistration // number of the registration that the workflow was started with; see Registration
+	// number of the registration that the workflow was started with; see Registration.
+	MemoRegistration = lookups.MemoRegistration
 )

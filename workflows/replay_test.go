@@ -95,7 +95,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// A later version may refuse what this one accepted, or lack a time zone. Its recurrence engine is not asked in a replay.
+// A later version may refuse what this one accepted, or lack a time zone. Its recurrence engine is not asked in a
+// replay.
 func TestJobsReplayThoughTheirScheduleCannotBeRead(t *testing.T) {
 	t.Parallel()
 	const frequency, unreadable = `"frequency":`, `"timeZone":"Europe/Atlantis","frequency":`

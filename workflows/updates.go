@@ -6,8 +6,8 @@ import (
 	"almanac/internal/audit"
 )
 
-// Updates of a [Job]. Run, enable, disable and delete are signals as well, for callers that need no answer. Enable, disable
-// and delete exist for a [Collection] too.
+// Updates of a [Job]. Run, enable, disable and delete are signals as well, for callers that need no answer. Enable,
+// disable and delete exist for a [Collection] too.
 const (
 	UpdateReplace = "update" // takes a ReplaceRequest
 	UpdateRun     = "run"    // returns the name of the execution; see job.ExecutionName
@@ -16,8 +16,8 @@ const (
 	UpdateEnable  = "enable"
 	UpdateDisable = "disable"
 	UpdateDelete  = "delete"
-	// UpdateTest sends a test of notifications. It returns []notification.Delivery. A Collection takes it, too, with the
-	// name of a job.
+	// UpdateTest sends a test of notifications. It returns []notification.Delivery. A Collection takes it, too, with
+	// the name of a job.
 	UpdateTest = "testNotification"
 
 	UpdateCollection = "collection" // from its collection: takes a CollectionState
@@ -27,11 +27,11 @@ const (
 // Further updates of a [Collection].
 const (
 	UpdatePut = "put" // takes a PutRequest
-	// UpdateRegister takes a RegisterRequest and returns a RegisterAnswer; of a Subscription, RegisterCollectionRequest and
-	// Registration.
+	// UpdateRegister takes a RegisterRequest and returns a RegisterAnswer; of a Subscription, RegisterCollectionRequest
+	// and Registration.
 	UpdateRegister = "register"
-	// UpdateConfirm takes a Registration: the workflow behind the name asks whether it is registered. A Subscription takes
-	// it, too.
+	// UpdateConfirm takes a Registration: the workflow behind the name asks whether it is registered. A Subscription
+	// takes it, too.
 	UpdateConfirm = "confirm"
 	UpdateReserve = "reserve" // takes a ReserveRequest; of a Subscription: PlanChange
 	// UpdateAdmitTest takes to how many addresses a test of a job's own notifications goes, and counts it.

@@ -54,8 +54,8 @@ func New(o Options) *Authenticator {
 	return a
 }
 
-// Authenticate returns the subject of a bearer token; nil for a text that is no JSON Web Token. An issuer that cannot be
-// asked for a key that is needed is no [access.CredentialError].
+// Authenticate returns the subject of a bearer token; nil for a text that is no JSON Web Token. An issuer that cannot
+// be asked for a key that is needed is no [access.CredentialError].
 func (a *Authenticator) Authenticate(r *http.Request) (*access.Principal, error) {
 	bearer := access.Bearer(r)
 	if strings.Count(bearer, ".") != 2 {

@@ -19,7 +19,7 @@ type Gate struct {
 	Authenticators []access.Authenticator // the first that answers wins
 	Policy         func() *access.Policy  // nil means that only what principals bring along counts
 	Pages          *Handler               // nil if there are none
-	Callers        *ratelimit.Limiter       // of the requests of an address that are refused; nil means no limits
+	Callers        *ratelimit.Limiter     // of the requests of an address that are refused; nil means no limits
 	Log            *slog.Logger
 
 	// Refused is called for each request that is refused, with the caller, if that is known. Nil means that nothing is.

@@ -133,6 +133,6 @@ func Append(text []byte, e Entry, scope string) []byte {
 	return append(text, e.Line(scope)+"\n"...)
 }
 
-// index is where a hash is looked up. Its duration gives nothing away to a caller who guesses tokens: the hash of a guess
-// cannot be chosen.
+// index is where a hash is looked up. Its duration gives nothing away to a caller who guesses tokens: the hash of a
+// guess cannot be chosen.
 func index(h Hash) uint64 { return binary.BigEndian.Uint64(h[:]) }

@@ -17,12 +17,13 @@ import (
 // a workflow task, and tasks are dispatched in order: if a thousand activities were completed at once, a
 // call that reads or changes a job would wait for a thousand tasks.
 //
-// A completion keeps a place until this process receives the workflow's task, but at most twice as long as tasks wait on
-// average after the server's answer, since another process may receive it. The number of places follows how long the
-// answers take: it grows by one after as many quick answers as there are places, and shrinks by a quarter after a slow one.
+// A completion keeps a place until this process receives the workflow's task, but at most twice as long as tasks wait
+// on average after the server's answer, since another process may receive it. The number of places follows how long the
+// answers take: it grows by one after as many quick answers as there are places, and shrinks by a quarter after a slow
+// one.
 //
-// Those whose activities' time limits end first get the next places. An urgent one may also get one of urgentPlaces: one whose
-// activity is cancelled, whose time limit is near, or whose worker stops.
+// Those whose activities' time limits end first get the next places. An urgent one may also get one of urgentPlaces:
+// one whose activity is cancelled, whose time limit is near, or whose worker stops.
 type Limiter struct {
 	meter *latency.Meter // nil: records of outcomes do not wait for a slow server
 
@@ -50,8 +51,8 @@ const (
 	quickAnswer = 100 * time.Millisecond
 	slowAnswer  = 400 * time.Millisecond
 
-	// leastTaskTime and mostTaskTime limit how long after the server's answer a completion keeps its place at most. Each
-	// task counts as much as the part taskWeight of the average wait.
+	// leastTaskTime and mostTaskTime limit how long after the server's answer a completion keeps its place at most.
+	// Each task counts as much as the part taskWeight of the average wait.
 	leastTaskTime = 100 * time.Millisecond
 	mostTaskTime  = 5 * time.Second
 	taskWeight    = 16
@@ -59,8 +60,8 @@ const (
 	// completionLimit is the longest that a completion keeps its place: longer than the server may take to answer.
 	completionLimit = 90 * time.Second
 
-	// urgentTime is how long before the time limit of its activity an outcome is urgent: the SDK discards one that is reported
-	// later, and the server makes another attempt.
+	// urgentTime is how long before the time limit of its activity an outcome is urgent: the SDK discards one that is
+	// reported later, and the server makes another attempt.
 	urgentTime = 20 * time.Second
 
 	// yieldPlaces are the places while completions yield, for yieldTime, and not again until yieldPause after it began.
@@ -177,8 +178,8 @@ func (r *Limiter) grant() {
 	}
 }
 
-// Yield makes completions yield to requests that are late because the worker that held them was lost. They are taken over all at once,
-// just when this worker reports its own part of the herd.
+// Yield makes completions yield to requests that are late because the worker that held them was lost. They are taken
+// over all at once, just when this worker reports its own part of the herd.
 func (r *Limiter) Yield() {
 	if r == nil {
 		return
@@ -267,8 +268,9 @@ func (r *Limiter) LongestWait() time.Duration {
 	return r.waits.Lately(time.Now())
 }
 
-// RecordAfter returns how long an outcome waits until a heartbeat records it. That makes more work for a server that has too much,
-// so it is longer than those that wait now are expected to, if possible, and longer while the server is slow.
+// RecordAfter returns how long an outcome waits until a heartbeat records it. That makes more work for a server that
+// has too much, so it is longer than those that wait now are expected to, if possible, and longer while the server is
+// slow.
 func (r *Limiter) RecordAfter() time.Duration {
 	if r == nil {
 		return leastRecord
@@ -279,8 +281,8 @@ func (r *Limiter) RecordAfter() time.Duration {
 	return max(min(expected, mostRecord), r.meter.Patience(leastRecord, mostRecord))
 }
 
-// EnterRecord waits for one of the places of records, at most until latest. The caller calls leave when the record is made. It
-// returns nil if done was closed before.
+// EnterRecord waits for one of the places of records, at most until latest. The caller calls leave when the record is
+// made. It returns nil if done was closed before.
 func (r *Limiter) EnterRecord(done <-chan struct{}, latest time.Time) (leave func()) {
 	if r == nil {
 		return func() {}

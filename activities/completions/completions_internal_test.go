@@ -13,7 +13,8 @@ import (
 	"almanac/internal/latency"
 )
 
-// A herd is completions that a Limiter lets pass. Its server answers each after a time, and gives the worker the workflow's task then.
+// A herd is completions that a Limiter lets pass. Its server answers each after a time, and gives the worker the
+// workflow's task then.
 type herd struct {
 	*Limiter
 	answer func() time.Duration

@@ -1,11 +1,11 @@
 // Package journal keeps outcomes of attempts in files of one machine.
 //
-// An outcome is known to the process that made the attempt before it is known to the server: under load half a minute. If that
-// process is killed, another attempt would be sent although the first one has succeeded. Here the process that takes over finds the
-// outcome, if it runs on the same machine with the same directory.
+// An outcome is known to the process that made the attempt before it is known to the server: under load half a minute.
+// If that process is killed, another attempt would be sent although the first one has succeeded. Here the process that
+// takes over finds the outcome, if it runs on the same machine with the same directory.
 //
-// A line is written when an attempt has ended, and survives the process. It may be lost with the machine, since it is not
-// synchronized to disk: what is found is certain, what is not found is unknown.
+// A line is written when an attempt has ended, and survives the process. It may be lost with the machine, since it is
+// not synchronized to disk: what is found is certain, what is not found is unknown.
 package journal
 
 import (
@@ -23,17 +23,18 @@ import (
 )
 
 const (
-	// maxFile is the size in bytes at which a process begins another file. It keeps ownFiles of them, 16 MiB on disk at most: at
-	// least the last 8 MiB, which are 30,000 successes, or 10,000 failures with the longest errors.
+	// maxFile is the size in bytes at which a process begins another file. It keeps ownFiles of them, 16 MiB on disk at
+	// most: at least the last 8 MiB, which are 30,000 successes, or 10,000 failures with the longest errors.
 	maxFile  = 8 << 20
 	ownFiles = 2
 
-	// kept is how long a process keeps the files of those that have ended. The server gives their attempts to it within minutes, from
-	// when both run: how long nothing ran does not matter. A process writes no more to a file of its own that is older than half of it,
-	// so that nobody removes one that is written.
+	// kept is how long a process keeps the files of those that have ended. The server gives their attempts to it within
+	// minutes, from when both run: how long nothing ran does not matter. A process writes no more to a file of its own
+	// that is older than half of it, so that nobody removes one that is written.
 	kept = time.Hour
 
-	// maxEnded is how many files are kept besides that are older than half of kept, so that processes which end within it leave no more.
+	// maxEnded is how many files are kept besides that are older than half of kept, so that processes which end within
+	// it leave no more.
 	maxEnded = 32
 
 	// idle is how long after the last Find what was read is kept in memory.
@@ -49,20 +50,22 @@ type Key struct {
 	Number    int    `json:"number"` // from 1
 }
 
-// An Entry is the outcome of an attempt. It has no answer, which may be confidential, and only such an error as a log has.
+// An Entry is the outcome of an attempt. It has no answer, which may be confidential, and only such an error as a log
+// has.
 type Entry struct {
 	Key
-	Start     time.Time     `json:"start"`
-	End       time.Time     `json:"end"`
-	Error     string        `json:"error,omitempty"` // "": it succeeded
-	Permanent bool          `json:"permanent,omitempty"`
-	Answer    string        `json:"answer,omitempty"` // class and HTTP status of the answer to an attempt that failed; "" and 0: none
-	Status    int           `json:"status,omitempty"`
-	After     time.Duration `json:"after,omitempty"` // the receiver asks for so long a pause
+	Start     time.Time `json:"start"`
+	End       time.Time `json:"end"`
+	Error     string    `json:"error,omitempty"` // "": it succeeded
+	Permanent bool      `json:"permanent,omitempty"`
+	// class and HTTP status of the answer to an attempt that failed; "" and 0: none
+	Answer string        `json:"answer,omitempty"`
+	Status int           `json:"status,omitempty"`
+	After  time.Duration `json:"after,omitempty"` // the receiver asks for so long a pause
 }
 
-// A Journal is a directory that any number of processes of this machine share. It is safe for concurrent use. A nil Journal keeps
-// nothing.
+// A Journal is a directory that any number of processes of this machine share. It is safe for concurrent use. A nil
+// Journal keeps nothing.
 type Journal struct {
 	dir string
 
@@ -167,7 +170,8 @@ func (j *Journal) removeOld() {
 func (j *Journal) names() (names []string) {
 	entries, _ := os.ReadDir(j.dir)
 	for _, e := range entries {
-		if ok, _ := filepath.Match(pattern, e.Name()); ok { // which is well-formed, as the name of the directory may not be
+		if ok, _ := filepath.Match(pattern, e.Name()); ok {
+			// which is well-formed, as the name of the directory may not be
 			names = append(names, filepath.Join(j.dir, e.Name()))
 		}
 	}
@@ -237,7 +241,8 @@ func (j *Journal) Find(key Key) (Entry, bool) {
 	return Entry{}, false
 }
 
-// readNew reads the lines of a file that were written since it was read last. What cannot be read is unknown. j.mu is held.
+// readNew reads the lines of a file that were written since it was read last. Lines that cannot be read count as
+// unknown. j.mu is held.
 func (j *Journal) readNew(name string) {
 	file, err := openOwn(name)
 	if err != nil {
@@ -266,8 +271,8 @@ func (j *Journal) readNew(name string) {
 	}
 }
 
-// openOwn opens a file of outcomes. If others can write to the directory, one that is not a regular file of this process's user is not
-// believed, and not waited for.
+// openOwn opens a file of outcomes. If others can write to the directory, one that is not a regular file of this
+// process's user is not believed, and not waited for.
 func openOwn(name string) (*os.File, error) {
 	named, err := os.Lstat(name)
 	if err != nil {

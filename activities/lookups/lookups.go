@@ -34,8 +34,8 @@ const lookupsAtOnce = 4
 // Unknown is the number of the registration of an open workflow that does not show it.
 const Unknown = 1
 
-// Registrations returns, for each id, the number of the registration with which the open workflow of that id was started: 0 if none
-// is open.
+// Registrations returns, for each id, the number of the registration with which the open workflow of that id was
+// started: 0 if none is open.
 func (l *Lookups) Registrations(ctx context.Context, ids []string) ([]int, error) {
 	numbers := make([]int, len(ids))
 	group, ctx := errgroup.WithContext(ctx)

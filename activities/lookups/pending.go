@@ -22,12 +22,15 @@ type Pending struct {
 	Sent      bool          `json:"sent,omitempty"`      // an attempt without a record may have been sent
 	Until     time.Time     `json:"until,omitzero"`      // by the server's clock, when that attempt's lease ends
 	Attempt   int32         `json:"attempt,omitempty"`   // its number, as the server counts
-	Queue     string        `json:"queue,omitempty"`     // task queue of the process that may release it; see [activities.Runner.Release]
-	Next      time.Time     `json:"next"`                // by the server's clock, when the next attempt begins; past: it has begun, or may at any time
-	Held      bool          `json:"held,omitempty"`      // a worker has it, or had when the server last heard of it
-	Began     time.Time     `json:"began"`               // by the server's clock, when a worker last started it
+	// task queue of the process that may release it; see [activities.Runner.Release]
+	Queue string `json:"queue,omitempty"`
+	// by the server's clock, when the next attempt begins; past: it has begun, or may at any time
+	Next  time.Time `json:"next"`
+	Held  bool      `json:"held,omitempty"` // a worker has it, or had when the server last heard of it
+	Began time.Time `json:"began"`          // by the server's clock, when a worker last started it
 
-	Ended *activities.Ending `json:"ended,omitempty"` // the outcome, if it is recorded but not reported; the activity makes no other attempt
+	// the outcome, if it is recorded but not reported; the activity makes no other attempt
+	Ended *activities.Ending `json:"ended,omitempty"`
 }
 
 // Unrecorded says what may have been sent without a record, of an activity that the server cancelled while no worker
@@ -49,7 +52,7 @@ const clockMargin = time.Second
 // due is when the execution was due: before that nothing is sent.
 //
 // It is the one answer to the question for the workflow and for readers of the history. Of an activity that has ended
-// otherwise, or has not ended, the record itself tells: see [activities.Progress.MaybeSent] and [activities.EndingOf].
+// otherwise, or has not ended, the record decides: see [activities.Progress.MaybeSent] and [activities.EndingOf].
 func (p *Pending) Unrecorded(due, cancelled time.Time) Unrecorded {
 	switch {
 	case p != nil && p.Sent:

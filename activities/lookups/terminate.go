@@ -18,7 +18,8 @@ import (
 type TerminateInput struct {
 	Workflows []string `json:"ids"`
 	Reason    string   `json:"reason"`
-	Last      int      `json:"last"` // number of the newest registration that this is for; workflows of later ones are left alone
+	// number of the newest registration that this is for; workflows of later ones are left alone
+	Last int `json:"last"`
 }
 
 // TerminateWorkflows terminates workflows, whether or not a worker can read their histories. It returns
@@ -48,10 +49,9 @@ const (
 	ServerSkew = 500 * time.Millisecond
 )
 
-// Terminate terminates the open workflow of an id, if there is one. When it returns nil, no more
-// requests are sent by it, nor by a workflow of that id terminated before: the server refuses their
-// fences, and their leases are over. A workflow with a later registration than last, unless that is 0, has another's place and is
-// left alone.
+// Terminate terminates the open workflow of an id, if there is one. When it returns nil, no more requests are sent by
+// it, nor by a workflow of that id terminated before: the server refuses their fences, and their leases are over. A
+// workflow with a later registration than last, unless that is 0, has another's place and is left alone.
 func Terminate(ctx context.Context, c client.Client, payloads converter.DataConverter, id, reason string, last int) error {
 	for {
 		found, err := c.DescribeWorkflowExecution(ctx, id, "")
@@ -89,7 +89,8 @@ func outlast(ctx context.Context, c client.Client, payloads converter.DataConver
 	switch info.GetStatus() {
 	case enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
 		return true, nil
-	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING, enums.WORKFLOW_EXECUTION_STATUS_COMPLETED: // a job completes only when its leases are over
+	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING, enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
+		// a job completes only when its leases are over
 		return false, nil
 	}
 	left := time.Duration(0)

@@ -1,7 +1,7 @@
 // Package notify holds the activities that raise and deliver alerts.
 //
-// A delivery is made at least once, with the id of its message for the receiver to recognize duplicates. So it needs none of the
-// protocol by which [activities.Runner] makes the attempts of an execution.
+// A delivery is made at least once, with the id of its message for the receiver to recognize duplicates. So it needs
+// none of the protocol by which [activities.Runner] makes the attempts of an execution.
 package notify
 
 import (
@@ -33,19 +33,21 @@ const (
 // SendTimeout is the time limit of an attempt to deliver a message, or of each post of one that has several.
 const SendTimeout = 10 * time.Second
 
-// HeartbeatTimeout is the heartbeat timeout of [TypeSend], whose attempts send a heartbeat each heartbeatInterval and after each post.
+// HeartbeatTimeout is the heartbeat timeout of [TypeSend], whose attempts send a heartbeat each heartbeatInterval and
+// after each post.
 const (
 	HeartbeatTimeout  = 10 * time.Second
 	heartbeatInterval = 3 * time.Second
 )
 
-// Counter is the name of the metric that counts messages by the kind of their target and their outcome, delivered or failed.
+// Counter is the name of the metric that counts messages by the kind of their target and their outcome, delivered or
+// failed.
 const Counter = "almanac_notifications"
 
 const maxText = 500 // bytes of an answer or error
 
-// LostCounter is the name of the metric that counts alerts that were dropped because there was no room for them, by where: in the
-// job that raised them, or in the notifications of its collection.
+// LostCounter is the name of the metric that counts alerts that were dropped because there was no room for them, by
+// where: in the job that raised them, or in the notifications of its collection.
 const LostCounter = "almanac_alerts_lost"
 
 // Activities are the activities. The exported members but PublicURL are required.
@@ -107,8 +109,8 @@ type Report struct {
 	Message   string        `json:"message"` // what the receiver answered, or the error; without secrets
 }
 
-// Send makes an attempt to deliver each of some messages, all at once, and returns a report of each. Its heartbeats have the reports so far,
-// with shorter messages: what is done is not done again if the worker crashes.
+// Send makes an attempt to deliver each of some messages, all at once, and returns a report of each. Its heartbeats
+// have the reports so far, with shorter messages: what is done is not done again if the worker crashes.
 func (a *Activities) Send(ctx context.Context, in SendInput) ([]Report, error) {
 	p := &progress{reports: make([]Report, len(in.Items))}
 	if activity.HasHeartbeatDetails(ctx) {
@@ -148,8 +150,8 @@ func (p *progress) set(ctx context.Context, i int, r Report) {
 	}
 }
 
-// maxProgress is the size limit of a message in a heartbeat, in bytes. The server keeps the last heartbeat of each activity in the record of the
-// workflow, which is limited to 8 MB.
+// maxProgress is the size limit of a message in a heartbeat, in bytes. The server keeps the last heartbeat of each
+// activity in the record of the workflow, which is limited to 8 MB.
 const maxProgress = 60
 
 // short returns the reports as a heartbeat has them.
@@ -227,8 +229,8 @@ func (a *Activities) log(ctx context.Context, in *Item, err error, last bool) {
 // errPanic is the error of a sender that panicked, whose text may hold secrets.
 var errPanic = errors.New("an internal error of Almanac, described in its log, ended the attempt; the message may have been sent")
 
-// send sends what earlier attempts have not sent of a message, and calls posted after each of several posts. The text is that of its last
-// post.
+// send sends what earlier attempts have not sent of a message, and calls posted after each of several posts. The text
+// is that of its last post.
 func (a *Activities) send(ctx context.Context, in *Item, posted func()) (message string, err error) {
 	m := in.Message
 	m.PublicURL = a.PublicURL
@@ -290,8 +292,8 @@ func (a *Activities) post(ctx context.Context, in *Item, p *notification.Post) (
 	return message, err
 }
 
-// Targets returns the notifications of a collection with their secrets, by a query of its workflow; none if there is no such
-// collection.
+// Targets returns the notifications of a collection with their secrets, by a query of its workflow; none if there is no
+// such collection.
 func (a *Activities) Targets(ctx context.Context, workflowID, query string) ([]job.Notification, error) {
 	var list []job.Notification
 	err := wfclient.NewQueries(activity.GetClient(ctx), activity.GetInfo(ctx).Namespace).Ask(ctx, workflowID, query, &list)

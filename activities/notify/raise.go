@@ -24,7 +24,8 @@ type RaiseInput struct {
 	Raised     []notification.Raised `json:"raised"`
 }
 
-// Raise hands alerts over. It returns when each shard has its part. What other jobs raise at the same time is sent with it.
+// Raise hands alerts over. It returns when each shard has its part. Alerts that other jobs raise at the same time are
+// sent with it.
 func (a *Activities) Raise(ctx context.Context, in RaiseInput) error {
 	var parts []*part
 	for number, raised := range notification.Split(in.Raised) {
@@ -61,8 +62,8 @@ type part struct {
 
 // Limits of the signals of one process to one shard.
 const (
-	// maxSignal is the size limit of the alerts in a signal as JSON, in bytes. A part that is larger is sent alone. The server limits a
-	// payload to 2 MiB, and so all signals together that a workflow gets during one of its tasks.
+	// maxSignal is the size limit of the alerts in a signal as JSON, in bytes. A part that is larger is sent alone. The
+	// server limits a payload to 2 MiB, and so all signals together that a workflow gets during one of its tasks.
 	maxSignal = 256 << 10
 	// signalPause is the time from one signal to the next.
 	signalPause = 250 * time.Millisecond
@@ -70,13 +71,14 @@ const (
 	signalTimeout = 10 * time.Second
 )
 
-// A merger makes few signals of many parts: those that come within signalPause after the last signal to their shard are sent together.
-// The zero value is ready.
+// A merger makes few signals of many parts: those that come within signalPause after the last signal to their shard are
+// sent together. The zero value is ready.
 type merger struct {
 	signal func(id string, batch []*part) // for tests; nil means signal
 
-	mu    sync.Mutex
-	lines map[string][]*part // that wait, by the shard's workflow ID; an entry exists until signalPause after the last signal
+	mu sync.Mutex
+	// that wait, by the shard's workflow ID; an entry exists until signalPause after the last signal
+	lines map[string][]*part
 }
 
 // add sends a part with others, and closes its channel when that is done.
@@ -132,7 +134,8 @@ func (m *merger) next(id string) []*part {
 // signal sends parts in one signal.
 func signal(id string, batch []*part) {
 	p := batch[0]
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), signalTimeout) // it must outlive the call of any one part
+	// it must outlive the call of any one part
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), signalTimeout)
 	defer cancel()
 	var raised []notification.Raised
 	for _, p := range batch {

@@ -62,7 +62,8 @@ func (m *Email) Send(ctx context.Context, e job.Execution, p *notification.Post)
 	}
 	client, err := m.client(ctx)
 	if err != nil {
-		return "", &activities.PermanentError{Err: errors.New("the settings of the mail server cannot be used")} // err may quote them
+		// err may quote them
+		return "", &activities.PermanentError{Err: errors.New("the settings of the mail server cannot be used")}
 	}
 	message, err := m.message(e, &p.Mail, p.Mail.To...)
 	if err != nil {

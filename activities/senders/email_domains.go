@@ -9,7 +9,8 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// MailDomains are the domains of addresses to which mail may be sent; *.example.com is all below example.com. None allows all.
+// MailDomains are the domains of addresses to which mail may be sent; *.example.com is all below example.com. None
+// allows all.
 type MailDomains []string
 
 var mailDomain = regexp.MustCompile(`^(\*\.)?([a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}$`)

@@ -145,7 +145,8 @@ func (h *HTTP) request(ctx context.Context, e job.Execution, r *job.Request) (*h
 	return req, nil
 }
 
-// sentHost returns the host of a URI, with its port, as it is sent: internationalized names in ASCII (RFC 5891), and no colon without a port.
+// sentHost returns the host of a URI, with its port, as it is sent: internationalized names in ASCII (RFC 5891), and no
+// colon without a port.
 func sentHost(host string) string {
 	host = strings.TrimSuffix(host, ":")
 	name, port, hasPort := strings.Cut(host, ":")
@@ -159,8 +160,8 @@ func sentHost(host string) string {
 	return ascii
 }
 
-// ownHeaders returns the headers that Almanac adds. The x-ms names and formats are Azure Scheduler's. If
-// trace propagation is on, also for r, the trace headers of ctx are among them, so that the receiver continues the trace.
+// ownHeaders returns the headers that Almanac adds. The x-ms names and formats are Azure Scheduler's. If trace
+// propagation is on, also for r, the trace headers of ctx are among them, so that the receiver continues the trace.
 func (h *HTTP) ownHeaders(ctx context.Context, r *job.Request, e job.Execution) job.Members {
 	own := job.Members{
 		{Name: "User-Agent", Value: "Almanac/" + h.options.Version},
@@ -193,8 +194,8 @@ func headerValue(name string) string {
 	return b.String()
 }
 
-// outcome returns nil on success, otherwise the failure and the sentence that says why. bodyErr is the error of reading the
-// beginning of the body, and notFollowed says why a redirect was not followed.
+// outcome returns nil on success, otherwise the failure and the sentence that says why. bodyErr is the error of reading
+// the beginning of the body, and notFollowed says why a redirect was not followed.
 func outcome(ctx context.Context, resp *http.Response, body string, bodyErr error, notFollowed string) (why string, err error) {
 	status := fmt.Sprintf("the host answered %d %s", resp.StatusCode, reasonName(resp.StatusCode))
 	answered := func(text string) error {

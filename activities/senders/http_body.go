@@ -31,15 +31,16 @@ const (
 	maxCharUnit    = 4        // bytes of a character that may be one byte in UTF-8
 )
 
-// A bodyText is the beginning of a body as text: without its content encodings, which nobody asked for, and in UTF-8. It is still of
-// unknown origin.
+// A bodyText is the beginning of a body as text: without its content encodings, which nobody asked for, and in UTF-8.
+// It is still of unknown origin.
 type bodyText struct {
 	text []byte
 	raw  []byte // the text before it was decoded from its charset
 	note string // why there is no more of it; may hold what the host wrote
 }
 
-// readBody reads the beginning of a body. The error is one of reading; a body that cannot be decoded has a note instead.
+// readBody reads the beginning of a body. The error is one of reading; a body that cannot be decoded has a note
+// instead.
 func readBody(resp *http.Response) (bodyText, error) {
 	raw := &bodyReader{from: resp.Body}
 	plain, unknown := withoutEncodings(raw, resp.Header.Values("Content-Encoding"))
@@ -73,8 +74,8 @@ func readBody(resp *http.Response) (bodyText, error) {
 	return read, raw.err
 }
 
-// shown returns at most maxBody bytes of the text without secrets. If the text before it was decoded has more of them, the body is not in
-// the charset that it declares.
+// shown returns at most maxBody bytes of the text without secrets. If the text before it was decoded has more of them,
+// the body is not in the charset that it declares.
 func (b *bodyText) shown(s redact.Secrets) string {
 	text := b.text
 	if !bytes.Equal(b.raw, b.text) && s.Count(string(b.raw)) > s.Count(string(b.text)) {
@@ -106,8 +107,8 @@ func (r *bodyReader) Read(p []byte) (int, error) {
 // noEncodings are what servers call a body that has no content encoding.
 var noEncodings = []string{"identity", "none", "binary", "8bit", "utf-8", "utf8"}
 
-// withoutEncodings returns a reader of what content encodings, in the order in which they were applied, encode. unknown is one that
-// is not read; "" if there is none.
+// withoutEncodings returns a reader of what content encodings, in the order in which they were applied, encode. unknown
+// is one that is not read; "" if there is none.
 func withoutEncodings(body io.Reader, headers []string) (plain io.Reader, unknown string) {
 	names := strings.FieldsFunc(strings.ToLower(strings.Join(headers, ",")), func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
 	names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(noEncodings, name) })
@@ -146,8 +147,8 @@ func (r *lateReader) Read(p []byte) (int, error) {
 	return r.opened.Read(p)
 }
 
-// newDeflate returns a reader of the content encoding deflate, which is zlib's format (RFC 9110, section 8.4.1.2), and which some
-// servers send without its header.
+// newDeflate returns a reader of the content encoding deflate, which is zlib's format (RFC 9110, section 8.4.1.2), and
+// which some servers send without its header.
 func newDeflate(from io.Reader) (io.Reader, error) {
 	buffered := bufio.NewReader(from)
 	head, err := buffered.Peek(2)
@@ -180,9 +181,9 @@ var byteOrderMarks = []struct {
 	{"\xfe\xff", unicode.UTF16(unicode.BigEndian, unicode.UseBOM)},
 }
 
-// charset returns the encoding of a text; nil for UTF-8, and for one that is not known. In the order of precedence it is said by a byte
-// order mark, by zero bytes as only UTF-16 and UTF-32 have them, by the content type, or by XML or HTML. A text in UTF-8 whose declaration
-// says something else is taken for what it is.
+// charset returns the encoding of a text; nil for UTF-8, and for one that is not known. In the order of precedence it
+// is said by a byte order mark, by zero bytes as only UTF-16 and UTF-32 have them, by the content type, or by XML or
+// HTML. A text in UTF-8 whose declaration says something else is taken for what it is.
 func charset(contentType string, body []byte) encoding.Encoding {
 	for _, bom := range byteOrderMarks {
 		if bytes.HasPrefix(body, []byte(bom.mark)) {
@@ -208,7 +209,8 @@ func charset(contentType string, body []byte) encoding.Encoding {
 	return e
 }
 
-// charsetOf returns the encoding of a name; nil for UTF-8, and for one that is not known. The body may say the byte order.
+// charsetOf returns the encoding of a name; nil for UTF-8, and for one that is not known. The body may say the byte
+// order.
 func charsetOf(name string, body []byte) encoding.Encoding {
 	switch name = strings.ToLower(name); name {
 	case "", "us-ascii", "ascii", "utf-8", "utf8":
@@ -223,7 +225,8 @@ func charsetOf(name string, body []byte) encoding.Encoding {
 	case "utf-32le":
 		return utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM)
 	}
-	if e, err := htmlindex.Get(name); err == nil && e != encoding.Replacement { // which is for those that browsers refuse
+	if e, err := htmlindex.Get(name); err == nil && e != encoding.Replacement {
+		// which is for those that browsers refuse
 		return e
 	}
 	if e, err := ianaindex.MIME.Encoding(name); err == nil && e != nil {
@@ -249,8 +252,8 @@ func multibyte(text []byte) (n int) {
 	return n
 }
 
-// wideCharset returns UTF-32, or UTF-16 in the byte order in which more than least of 16 characters of a text have a zero byte; nil if
-// there is none.
+// wideCharset returns UTF-32, or UTF-16 in the byte order in which more than least of 16 characters of a text have a
+// zero byte; nil if there is none.
 func wideCharset(body []byte, least int) encoding.Encoding {
 	head := body[:min(len(body), 256)/4*4]
 	const planes = 0x10                         // the greatest third byte of a character
@@ -281,7 +284,8 @@ func wideCharset(body []byte, least int) encoding.Encoding {
 	return nil
 }
 
-// decodeText returns a text in UTF-8; nil is the encoding of one that is so already. A character that is cut off at the end is left out.
+// decodeText returns a text in UTF-8; nil is the encoding of one that is so already. A character that is cut off at the
+// end is left out.
 func decodeText(e encoding.Encoding, text []byte) []byte {
 	if e == nil {
 		return text

@@ -76,7 +76,8 @@ func TestARequestIsNotWrittenToAConnectionThatTheHostHasClosed(t *testing.T) {
 	for _, body := range []string{"", "hello"} { // each has its own transport: a body is not retried
 		a := &job.Action{Type: job.ActionHTTP, Content: kind.Content{Request: &job.Request{URI: "http://" + l.Addr().String(), Method: "POST", Body: body}}, RetryPolicy: &job.RetryPolicy{RetryType: job.RetryNone}}
 		for range 3 {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // without an end that is noticed, it would wait for an answer
+			// without an end that is noticed, it would wait for an answer
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			_, err := s.ByType()[job.ActionHTTP].Send(ctx, job.Execution{ID: "e"}, a)
 			cancel()
 			require.NoError(t, err)

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// isClosing reports whether something has arrived at an idle connection: its end, or a farewell. Nothing else can, since no request
-// waits for an answer.
+// isClosing reports whether something has arrived at an idle connection: its end, or a farewell. Nothing else can,
+// since no request waits for an answer.
 func isClosing(c net.Conn) bool {
 	sys, ok := c.(syscall.Conn)
 	if !ok {

@@ -51,7 +51,7 @@ func (t transports) of(a *job.Action, body bool) http.RoundTripper {
 	return t.usual
 }
 
-// An idleConn knows how long its host keeps it open while it is idle, and what was written to it.
+// An idleConn records how long its host keeps it open while it is idle, and what was written to it.
 type idleConn struct {
 	net.Conn
 	keep  atomic.Int64 // a time.Duration
@@ -91,8 +91,8 @@ func useOf(c net.Conn) *connUse {
 	return u
 }
 
-// wroteNothing reports whether no byte has left over the connection since its use began. It is exact without TLS, whose own farewell
-// counts as well.
+// wroteNothing reports whether no byte has left over the connection since its use began. It is exact without TLS, whose
+// own farewell counts as well.
 func (u *connUse) wroteNothing() bool {
 	return u != nil && u.conn != nil && u.conn.wrote.Load() == u.before
 }
@@ -124,8 +124,8 @@ func idleConnOf(c net.Conn) *idleConn {
 	return idle
 }
 
-// tooIdle reports whether the host may be closing a connection, or has closed it already. What it closes after the request was written
-// is not known: then it may have read the request.
+// tooIdle reports whether the host may be closing a connection, or has closed it already. What it closes after the
+// request was written is not known: then it may have read the request.
 func tooIdle(info httptrace.GotConnInfo) bool {
 	c := idleConnOf(info.Conn)
 	return info.WasIdle && c != nil && (info.IdleTime >= time.Duration(c.keep.Load()) || isClosing(c.Conn))

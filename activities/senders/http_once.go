@@ -15,10 +15,10 @@ import (
 
 // onceTransport writes a request at most once.
 //
-// An [http.Transport] by itself writes a GET, or any request with an Idempotency-Key, again if a reused
-// connection breaks before the first byte of the response. The receiver may have processed the first
-// copy, and whether it gets another is up to the job's retry policy. Only if nothing was written the request is written to another
-// connection: it was in a buffer, or the host had closed the connection before.
+// An [http.Transport] by itself writes a GET, or any request with an Idempotency-Key, again if a reused connection
+// breaks before the first byte of the response. The receiver may have processed the first copy, and whether it gets
+// another is up to the job's retry policy. Only if nothing was written the request is written to another connection: it
+// was in a buffer, or the host had closed the connection before.
 type onceTransport struct{ *http.Transport }
 
 // RoundTrip implements [http.RoundTripper].
@@ -46,7 +46,8 @@ func (t onceTransport) roundTrip(req *http.Request) (*http.Response, error) {
 	var used atomic.Pointer[connUse]
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		WroteHeaders: func() {
-			if cause := context.Cause(ctx); !errors.Is(cause, lease.ErrOver) && !errors.Is(cause, errIdle) { // otherwise the connection is closed
+			if cause := context.Cause(ctx); !errors.Is(cause, lease.ErrOver) && !errors.Is(cause, errIdle) {
+				// otherwise the connection is closed
 				written.Store(true)
 				lease.Begun(ctx)
 			}
@@ -65,7 +66,8 @@ func (t onceTransport) roundTrip(req *http.Request) (*http.Response, error) {
 				}
 			case !written.Load():
 				return
-			case isHTTP2(info.Conn): // only requests that the server reports as unprocessed are written again, up to half a minute later
+			case isHTTP2(info.Conn):
+				// only requests that the server reports as unprocessed are written again, up to half a minute later
 				if !lease.MayRepeat(ctx) {
 					cancel(lease.ErrRefused)
 				}
@@ -93,7 +95,7 @@ func (t onceTransport) roundTrip(req *http.Request) (*http.Response, error) {
 	if u := used.Load(); u != nil {
 		u.conn.keepFor(resp.Header)
 	}
-	if resp.StatusCode == http.StatusSwitchingProtocols { // its body is the connection, which heeds no context
+	if resp.StatusCode == http.StatusSwitchingProtocols { // its body is the connection, which ignores the context
 		resp.Body.Close()
 		resp.Body = http.NoBody
 	}

@@ -11,7 +11,8 @@ import (
 	"almanac/job"
 )
 
-// RFC 9110, section 15.4: only 303 changes every method, and 301 and 302 that of POST alone. 300, 304 and 305 are not followed.
+// RFC 9110, section 15.4: only 303 changes every method, and 301 and 302 that of POST alone. 300, 304 and 305 are not
+// followed.
 func TestEachMethodAfterEachRedirect(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {

@@ -17,9 +17,9 @@ import (
 // maxHopAddress is the maximum length of an address in the text of [redirects], in bytes.
 const maxHopAddress = 100
 
-// A redirects value follows the redirects of a request, only to the same scheme, host and port. POST becomes GET after 301 and 302, and all
-// methods but HEAD do after 303; otherwise method and body stay (RFC 9110, section 15.4). A request that may change
-// something is sent again once at most, so that a loop of redirects does not repeat it.
+// A redirects value follows the redirects of a request, only to the same scheme, host and port. POST becomes GET after
+// 301 and 302, and all methods but HEAD do after 303; otherwise method and body stay (RFC 9110, section 15.4). A
+// request that may change something is sent again once at most, so that a loop of redirects does not repeat it.
 type redirects struct {
 	body     string
 	refused  bool // the job follows none
@@ -98,9 +98,11 @@ func (f *redirects) next(req *http.Request, resp *http.Response) (*http.Request,
 	return f.request(req, method, target, !to.IsAbs(), kept), nil
 }
 
-// request returns the request of a redirect. It has the headers of the one before, except those of the content, if that is left out.
+// request returns the request of a redirect. It has the headers of the one before, except those of the content, if that
+// is left out.
 func (f *redirects) request(before *http.Request, method string, target *url.URL, relative, kept bool) *http.Request {
-	next, _ := http.NewRequestWithContext(before.Context(), method, "", strings.NewReader(f.body)) // the method was sent before
+	// the method was sent before
+	next, _ := http.NewRequestWithContext(before.Context(), method, "", strings.NewReader(f.body))
 	next.URL, next.Host, next.Header = target, target.Host, before.Header.Clone()
 	if relative {
 		next.Host = before.Host // which the job may have set

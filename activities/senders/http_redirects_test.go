@@ -34,7 +34,8 @@ func TestATargetOfARedirectIsSentAsWritten(t *testing.T) {
 		_, err := send(t, job.Request{URI: s.URL + "/start"})
 		require.NoError(t, err, tt.name)
 		require.Equal(t, "/start", <-seen)
-		want := strings.NewReplacer("/b/./..", "").Replace(tt.sent) // by the resolution of references (RFC 3986, section 5.2.4)
+		// by the resolution of references (RFC 3986, section 5.2.4)
+		want := strings.NewReplacer("/b/./..", "").Replace(tt.sent)
 		if strings.HasPrefix(tt.written, "?") {
 			want = strings.Replace(want, "/?", "/start?", 1)
 		}

@@ -101,7 +101,8 @@ func reason(ctx context.Context, err error) string {
 // quoted matches text quoted by %q.
 var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// cutOff matches the error about a status line that ends too early. net/http says nothing else if the connection was closed there.
+// cutOff matches the error about a status line that ends too early. net/http says nothing else if the connection was
+// closed there.
 var cutOff = regexp.MustCompile(`malformed HTTP (?:response "(?:H|HT|HTT|HTTP|HTTP/[0-9.]*)"|status code "[0-9]{0,2}")$`)
 
 // protocolReason describes errors for which net/http has no types. Quoted text comes from the response,
@@ -118,7 +119,8 @@ func protocolReason(err error) string {
 	case strings.Contains(text, "http2: client connection lost"):
 		return fmt.Sprintf("the connection was lost: nothing came from the host for %g s, not even an answer to a ping", (pingAfter + pingTimeout).Seconds())
 	case strings.Contains(text, "malformed"), strings.Contains(text, "transport connection broken"), strings.Contains(text, "http2: frame too large"),
-		strings.Contains(text, "suspiciously long trailer"), strings.Contains(text, "header line too long"): // of a chunk
+		// of a chunk
+		strings.Contains(text, "suspiciously long trailer"), strings.Contains(text, "header line too long"):
 		return "the answer is not valid HTTP"
 	case strings.HasPrefix(text, "net/http: invalid header"): // of the request; it quotes the header's name
 		return strings.TrimPrefix(text, "net/http: ")

@@ -13,8 +13,9 @@ import (
 	"almanac/job"
 )
 
-// A host that vanishes closes no connection, and all requests to it share one of HTTP/2. So one on which nothing arrives is
-// closed if a ping is not answered either: early enough for a retry, and rarely enough for servers that count pings.
+// A host that vanishes closes no connection, and all requests to it share one of HTTP/2. So one on which nothing
+// arrives is closed if a ping is not answered either: early enough for a retry, and rarely enough for servers that
+// count pings.
 const (
 	pingAfter   = 15 * time.Second
 	pingTimeout = 10 * time.Second

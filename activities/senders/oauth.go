@@ -22,8 +22,9 @@ import (
 )
 
 const (
-	oauthTimeout   = 30 * time.Second // per token request; half of an attempt's time limit
-	oauthMargin    = 2 * time.Minute  // shortest remaining validity of a token in use, for the attempt's duration and clock skew
+	oauthTimeout = 30 * time.Second // per token request; half of an attempt's time limit
+	// shortest remaining validity of a token in use, for the attempt's duration and clock skew.
+	oauthMargin    = 2 * time.Minute
 	maxOAuthTokens = 1000
 )
 
@@ -161,7 +162,8 @@ func (t *tokens) failure(ctx context.Context, err error) error {
 	if _, transport := errors.AsType[*url.Error](err); !transport && ctx.Err() == nil {
 		return errors.New(text + "the answer holds none that can be read")
 	}
-	if unanswered, ok := errors.AsType[*unansweredError](err); ok { // it says what became of this request, not of the job's
+	if unanswered, ok := errors.AsType[*unansweredError](err); ok {
+		// it says what became of this request, not of the job's
 		err = unanswered.error
 	}
 	err = failure(ctx, err)

@@ -26,8 +26,9 @@ type Options struct {
 
 	PropagateTrace bool // a receiver gets the trace of its attempt, in traceparent, unless the action says otherwise
 
-	Authority     string // base URL of the tenants' token endpoints; "" means DefaultAuthority
-	QueueEndpoint string // of storage queues, for another cloud or an emulator; "" means DefaultQueueEndpoint, whose form it has
+	Authority string // base URL of the tenants' token endpoints; "" means DefaultAuthority
+	// of storage queues, for another cloud or an emulator; "" means DefaultQueueEndpoint, whose form it has
+	QueueEndpoint string
 	BusHost       string // as Host of [servicebus.Options]
 	BusEndpoint   string // as CustomEndpoint of [servicebus.Options]
 
@@ -127,8 +128,8 @@ func (s *Senders) Notifications() map[job.ActionType]notify.Sender {
 // Close closes the connections once requests in flight are done.
 func (s *Senders) Close() { s.close() }
 
-// Check returns an error, such as an [egress.RefusedError], if an action or a target of a type can never be sent, as far
-// as that is certain without DNS.
+// Check returns an error, such as an [egress.RefusedError], if an action or a target of a type can never be sent, as
+// far as that is certain without DNS.
 func (s *Senders) Check(t job.ActionType, p kind.Parameters) error {
 	for _, r := range s.actions {
 		if r.kind != t.Kind() {

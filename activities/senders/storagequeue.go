@@ -89,7 +89,8 @@ func (q *StorageQueue) put(ctx context.Context, e job.Execution, a *job.Action, 
 	options.Transport = boundedTransport{q.client.of(a, true)}
 	client, err := azqueue.NewQueueClientWithNoCredential(q.url(m)+"?"+token.Encode(), &options)
 	if err != nil {
-		return &activities.PermanentError{Err: errors.New("the address of the queue cannot be made from its names")} // err would quote the token
+		// err would quote the token
+		return &activities.PermanentError{Err: errors.New("the address of the queue cannot be made from its names")}
 	}
 	var resp *http.Response
 	// This header appears in the logs of Azure Storage.
@@ -139,7 +140,8 @@ func sasParameters(token string) (url.Values, error) {
 	}
 	parameters, err := url.ParseQuery(token)
 	if err != nil || parameters.Get("sig") == "" {
-		return nil, errors.New("the sasToken is not a shared access signature, which has the form sv=…&sig=…: put one into the job") // err would quote it
+		// err would quote it
+		return nil, errors.New("the sasToken is not a shared access signature, which has the form sv=…&sig=…: put one into the job")
 	}
 	return parameters, nil
 }

@@ -6,7 +6,7 @@ import (
 	"almanac/access"
 )
 
-// A Permission is what a request to a route needs. The zero value is not decided: nobody has it.
+// A Permission is what a request to a route needs. The zero value is undecided, and no role has it.
 type Permission struct {
 	Action access.Action // "" if Public
 	Public bool          // everyone has it, without a login

@@ -84,8 +84,8 @@ func nearestParameter(name string, known []string) string {
 	return ""
 }
 
-// conditions are the headers by which a request depends on something, or asks to be treated otherwise, such as not to be done twice. Other headers
-// are not looked at: proxies and clients add some of their own.
+// conditions are the headers by which a request depends on something, or asks to be treated otherwise, such as not to
+// be done twice. Other headers are not looked at: proxies and clients add some of their own.
 var conditions = []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Prefer", Repeatability}
 
 func (t Takes) refuseConditions(h http.Header) error {

@@ -25,8 +25,8 @@ func across(t *testing.T, list, member string) []string {
 	return entries
 }
 
-// tryAcross is across, which returns what an API answers instead of a page. It leaves out collections that could not be read: a list of
-// the whole subscription has those of all tests.
+// tryAcross is across, which returns what an API answers instead of a page. It leaves out collections that could not be
+// read: a list of the whole subscription has those of all tests.
 func tryAcross(t *testing.T, list, member string) (entries []string, refused string) {
 	t.Helper()
 	for list != "" {
@@ -77,7 +77,8 @@ func TestWhatHappenedAndWhatComesNextAcrossJobs(t *testing.T) {
 	require.Equal(t, "fine Completed", across(t, c+"/history?"+begins("f"), "status")[0], "the newest comes first")
 	all := s.url + "/subscriptions/00000000-0000-0000-0000-000000000000/providers/Microsoft.Scheduler"
 	eventually(t, "job in the history of the subscription", func() bool {
-		entries, _ := tryAcross(t, all+"/history?api-version=2016-03-01&"+filter("name eq 'failing'"), "status") // 503 while it takes long
+		// 503 while it takes long
+		entries, _ := tryAcross(t, all+"/history?api-version=2016-03-01&"+filter("name eq 'failing'"), "status")
 		return slices.Contains(entries, "failing Failed")
 	})
 

@@ -43,8 +43,8 @@ func (s *stack) isHeld(t *testing.T, id string) bool {
 	return found.GetPendingActivities()[0].GetState() == enums.PENDING_ACTIVITY_STATE_STARTED
 }
 
-// held starts jobs that are due after a lead, and returns when they are due once workers have them all. Where a slow machine
-// takes until the margin before, it starts others, with twice the lead; round counts from 0.
+// held starts jobs that are due after a lead, and returns when they are due once workers have them all. Where a slow
+// machine takes until the margin before, it starts others, with twice the lead; round counts from 0.
 func (s *stack) held(t *testing.T, lead, margin time.Duration, start func(round int, due time.Time) (ids []string)) time.Time {
 	t.Helper()
 	for round := range 4 {
@@ -100,7 +100,8 @@ func TestAChangeTakesBackWhatAWorkerHolds(t *testing.T) {
 			var url, old string
 			n := 0
 			var due time.Time
-			for _, lead := range []time.Duration{25 * time.Second, 3 * time.Minute} { // a slow machine takes longer to answer
+			for _, lead := range []time.Duration{25 * time.Second, 3 * time.Minute} {
+				// a slow machine takes longer to answer
 				due = s.held(t, lead, lead*2/5, func(_ int, due time.Time) []string {
 					n++
 					name := fmt.Sprint("j", n)

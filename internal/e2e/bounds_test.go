@@ -26,9 +26,9 @@ import (
 	"almanac/workflows/jobloop/state"
 )
 
-// A job with the largest definition and the longest names has 150 error actions that begin in the same instant, of which each fails, and
-// then gets so many updates that it continues as new. The server has its default limits, and the worker that of one second for a task. So
-// no other test of this package runs beside it.
+// A job with the largest definition and the longest names has 150 error actions that begin in the same instant, of
+// which each fails, and then gets so many updates that it continues as new. The server has its default limits, and the
+// worker that of one second for a task. So no other test of this package runs beside it.
 func TestAJobAtItsMaximumRunsOn(t *testing.T) { //nolint:paralleltest // see above
 	const waiting = 150
 	worst := strings.Repeat("<", 3000)

@@ -10,7 +10,8 @@ import (
 	"almanac/workflows"
 )
 
-// If the server set another value when the first task of a run is completed, each run would cost a write to the visibility store.
+// If the server set another value when the first task of a run is completed, each run would cost a write to the
+// visibility store.
 func TestJobsAreStartedWithTheBuildIDsThatTheServerGivesThem(t *testing.T) {
 	t.Parallel()
 	s, target := use(t), newSink(t, func(http.ResponseWriter, *http.Request) {})

@@ -65,8 +65,8 @@ func TestToCancelTheWorkflowOfAJobDeletesIt(t *testing.T) {
 	cases.Wait()
 }
 
-// While a job ends, a query may be answered together with its last workflow tasks. Whoever reads it then finds it, or does not, and
-// never finds it again.
+// While a job ends, a query may be answered together with its last workflow tasks. Whoever reads it then finds it, or
+// does not, and never finds it again.
 func TestAJobThatIsBeingDeletedIsThereOrNot(t *testing.T) {
 	t.Parallel()
 	const readers, jobs = 4, 10

@@ -17,8 +17,9 @@ import (
 // repeatable are the methods of requests that can be sent again: two of them do what one does.
 var repeatable = []string{http.MethodGet, http.MethodPut, http.MethodPatch}
 
-// expect calls an API and returns an error unless it answers with that status. Where a slow machine answers 503, and once
-// more is as good as once, it tries again, as the clients of Azure do; what was created at the first try is there by then.
+// expect calls an API and returns an error unless it answers with that status. Where a slow machine answers 503, and
+// once more is as good as once, it tries again, as the clients of Azure do; what was created at the first try is there
+// by then.
 func expect(t *testing.T, code int, method, url, body string) error {
 	r, err := tryCall(t.Context(), method, url, body)
 	for deadline := time.Now().Add(patience); err == nil && r.code == http.StatusServiceUnavailable && slices.Contains(repeatable, method) && time.Now().Before(deadline); {
@@ -36,8 +37,8 @@ func expect(t *testing.T, code int, method, url, body string) error {
 // later is when jobs start that are not to run during a test.
 var later = `,"startTime":"` + time.Now().AddDate(1, 0, 0).UTC().Format(time.RFC3339) + `"`
 
-// finish waits for the end of an operation, if there is one. A job that did not answer in time, on a slow machine, is updated
-// after that.
+// finish waits for the end of an operation, if there is one. A job that did not answer in time, on a slow machine, is
+// updated after that.
 func finish(t *testing.T, r reply) {
 	t.Helper()
 	if r.code == http.StatusOK {

@@ -139,7 +139,8 @@ func TestAJobThatIsAboutToBeginIsReadAtOnce(t *testing.T) {
 		begun, _ := s.begun(t, k)
 		return !begun
 	}
-	for round := range 3 { // a slow machine may answer after the job has begun; an API that waits for that does so in all rounds
+	for round := range 3 {
+		// a slow machine may answer after the job has begun; an API that waits for that does so in all rounds
 		if inTime(fmt.Sprint("j", round)) {
 			return
 		}

@@ -91,7 +91,8 @@ func startedAttempt(t *testing.T, c client.Client, id string) int32 {
 	return 0
 }
 
-// A worker that a slow machine stops for longer than the short timeout loses its attempt. So one of three jobs is enough.
+// A worker that a slow machine stops for longer than the short timeout loses its attempt. So one of three jobs is
+// enough.
 func TestARequestThatIsNotAnsweredSoonLengthensItsHeartbeatTimeout(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, setup{data: t.TempDir()})
@@ -103,7 +104,8 @@ func TestARequestThatIsNotAnsweredSoonLengthensItsHeartbeatTimeout(t *testing.T)
 	t.Fatal("each request was sent more than once")
 }
 
-// lengthensItsHeartbeatTimeout has a job send a request that is answered once the timeout is long, and returns how often it was sent.
+// lengthensItsHeartbeatTimeout has a job send a request that is answered once the timeout is long, and returns how
+// often it was sent.
 func (s *stack) lengthensItsHeartbeatTimeout(t *testing.T, name string) (sent int) {
 	t.Helper()
 	answer := make(chan struct{})

@@ -18,7 +18,8 @@ import (
 	"almanac/workflows/registries"
 )
 
-// The server takes what a collection at its stated maximum hands over, answers and asks, encrypted and at its default limits.
+// The server takes what a collection at its stated maximum hands over, answers and asks, encrypted and at its default
+// limits.
 func TestAFullCollectionStaysWithinTheLimitsOfTheServer(t *testing.T) {
 	t.Parallel()
 	keys, err := codec.ParseKeys("k:" + codec.GenerateKey())

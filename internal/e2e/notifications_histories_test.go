@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// notified lets a job fail until it is disabled, with alerts by its collection's notifications and then by its own, and deletes the
-// collection. It returns the ids of the workflows of the job, the collection and the notifications.
+// notified lets a job fail until it is disabled, with alerts by its collection's notifications and then by its own, and
+// deletes the collection. It returns the ids of the workflows of the job, the collection and the notifications.
 func notified(t *testing.T, jobs string) (ofJob, ofCollection, ofNotifications string) {
 	t.Helper()
 	target := newSink(t, func(w http.ResponseWriter, r *http.Request) {

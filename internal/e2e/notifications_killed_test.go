@@ -34,8 +34,8 @@ func (o operators) ListSearchAttributes(ctx context.Context, r *operatorservice.
 	return o.behind.ListSearchAttributes(ctx, r)
 }
 
-// watched starts a frontend before that of a server, and returns its address. after is called with each request that the server
-// has accepted, before its answer is passed on.
+// watched starts a frontend before that of a server, and returns its address. after is called with each request that
+// the server has accepted, before its answer is passed on.
 func watched(t *testing.T, temporal string, after func(request any)) string {
 	t.Helper()
 	behind, err := grpc.NewClient(temporal, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -203,7 +203,8 @@ func TestAStormOfFailuresIsFewMessagesAcrossTheDeathOfAWorker(t *testing.T) {
 	creating := make(chan error, 1)
 	go func() {
 		for i := range jobs {
-			body := fmt.Sprintf(`{"properties":{"action":{"type":"Http","request":{"uri":"%s/fails/%d"},"retryPolicy":{"retryType":"none"}}}}`, target.URL, i) // runs at once
+			// runs at once
+			body := fmt.Sprintf(`{"properties":{"action":{"type":"Http","request":{"uri":"%s/fails/%d"},"retryPolicy":{"retryType":"none"}}}}`, target.URL, i)
 			created.Go(func() error {
 				for {
 					r, err := tryCall(t.Context(), http.MethodPut, fmt.Sprintf("%s/jobs/j%d", collection, i), body)

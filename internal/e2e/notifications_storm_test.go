@@ -72,8 +72,8 @@ func (s *stormed) start(t *testing.T, temporal client.Client) {
 	require.NoError(t, err)
 }
 
-// Alerts of many jobs, each with a target of its own, are handed over within a second. Some targets hang, and the worker is killed in the
-// middle. Each alert arrives. With -storm=10000 it is an experiment.
+// Alerts of many jobs, each with a target of its own, are handed over within a second. Some targets hang, and the
+// worker is killed in the middle. Each alert arrives. With -storm=10000 it is an experiment.
 func TestAStormOfJobsWithTargetsOfTheirOwnIsDelivered(t *testing.T) {
 	t.Parallel()
 	jobs := *storm

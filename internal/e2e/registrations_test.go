@@ -48,7 +48,8 @@ type race struct {
 	generations map[string]int // the newest that was seen, by name
 }
 
-// allowed and forbidden are jobs that the plan Free allows, and does not. Both rest, so that they have begun and answer.
+// allowed and forbidden are jobs that the plan Free allows, and does not. Both rest, so that they have begun and
+// answer.
 func (r *race) body(forbidden, sleeps bool) string {
 	more := `,"recurrence":{"frequency":"day"}`
 	if forbidden {
@@ -60,8 +61,8 @@ func (r *race) body(forbidden, sleeps bool) string {
 	return get("http://127.0.0.1:1/", `,"state":"disabled"`+more)
 }
 
-// client is one client. It creates, changes and deletes jobs through an API whose connection to Temporal has a fault, and is cut
-// off from the API after a while.
+// client is one client. It creates, changes and deletes jobs through an API whose connection to Temporal has a fault,
+// and is cut off from the API after a while.
 func (r *race) client(t *testing.T, n int) {
 	random := rand.New(rand.NewPCG(1, uint64(n)))
 	f := fault{up: random.IntN(3) > 0, frame: 4 + random.IntN(40), where: random.IntN(3), cut: random.IntN(2) == 0}
@@ -146,8 +147,8 @@ func (r *race) newest(name string, generation int) int {
 	return r.generations[name]
 }
 
-// broken returns what does not hold now: no more jobs than the quota, no registered name without a job, no job without a
-// registered name, no job that the plan does not allow.
+// broken returns what does not hold now: no more jobs than the quota, no registered name without a job, no job without
+// a registered name, no job that the plan does not allow.
 func (r *race) broken(t *testing.T) error {
 	ctx := t.Context()
 	list, err := r.names(ctx, r.k)

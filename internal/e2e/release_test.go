@@ -14,8 +14,8 @@ import (
 	"almanac/activities"
 )
 
-// The fences of a herd are passed seconds before it is due. A change in that time is answered at once if the worker releases the
-// occurrence, and nothing is sent by the old definition afterwards.
+// The fences of a herd are passed seconds before it is due. A change in that time is answered at once if the worker
+// releases the occurrence, and nothing is sent by the old definition afterwards.
 func TestAWorkerReleasesWhatHasPassedItsFence(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, setup{data: t.TempDir()})
@@ -54,7 +54,8 @@ func TestAWorkerReleasesWhatHasPassedItsFence(t *testing.T) {
 			}
 			eventually(t, "the request of a changed job", func() bool { return len(target.got(old))+len(target.got(changedTo)) > 0 || cancelled() })
 			for _, r := range target.got(old) {
-				require.True(t, r.at.Before(answered[i].Add(500*time.Millisecond)), "sent by the old definition after the change was answered") // the receiver may be late
+				// the receiver may be late
+				require.True(t, r.at.Before(answered[i].Add(500*time.Millisecond)), "sent by the old definition after the change was answered")
 			}
 			if cancelled() {
 				require.Zero(t, len(target.got(old))+len(target.got(changedTo)))

@@ -18,7 +18,8 @@ import (
 	"almanac/workflows/plan"
 )
 
-// The server tells a retry the heartbeat timeout with which its activity was scheduled, which is not the one that counts.
+// The server tells a retry the heartbeat timeout with which its activity was scheduled, which is not the one that
+// counts.
 func TestASlowRetryOfAHeldRequestDoesNotCountAsLost(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, setup{data: t.TempDir()})

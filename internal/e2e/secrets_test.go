@@ -398,8 +398,8 @@ func (v *vault) file(t *testing.T) string {
 	return all.String()
 }
 
-// requireEncrypted requires that Temporal has no payload in clear but search attributes, and that each is encrypted with
-// the key "k" for its workflow.
+// requireEncrypted requires that Temporal has no payload in clear but search attributes, and that each is encrypted
+// with the key "k" for its workflow.
 func (v *vault) requireEncrypted(t *testing.T, jobs string) {
 	t.Helper()
 	ids := v.workflows(t, jobs)

@@ -94,7 +94,8 @@ func aNodeHasItsSettings(t *testing.T) {
 	secret := func(host, password string) string {
 		return `{"properties":{"action":{"type":"Https","request":{"method":"GET","uri":"https://` + host + `/","authentication":{"type":"Basic","username":"u"` + password + `}}},"recurrence":{"frequency":"minute"}` + inAYear() + `}}`
 	}
-	created(t, p.url+defaultJobs+"/secret", secret("a.example", `,"password":"p"`)) // each minute, with authentication: not in the plan Free of Azure
+	// each minute, with authentication: not in the plan Free of Azure
+	created(t, p.url+defaultJobs+"/secret", secret("a.example", `,"password":"p"`))
 	ok(t, http.MethodPut, p.url+defaultJobs+"/secret", secret("b.example", ""))
 	for _, name := range []string{"/a", "/b"} {
 		created(t, p.url+defaultJobs+name, get(target.URL+"/slow", ""))

@@ -39,7 +39,8 @@ var settingCases = []struct {
 // settingRow matches a setting in docs/configuration.md: its flag, its variable and its commands.
 var settingRow = regexp.MustCompile("(?m)^\\| (?:`--([a-z-]+)`[^|]*|none) \\| (?:`([A-Z_]+)`|none) \\|.*\\| ([a-z, ]+) \\|$")
 
-// documentedSettings returns all settings, by their flag or else their variable. Those of one name differ by their commands.
+// documentedSettings returns all settings, by their flag or else their variable. Those of one name differ by their
+// commands.
 func documentedSettings(t *testing.T) (all []string) {
 	t.Helper()
 	text, err := os.ReadFile(repository + "/docs/configuration.md")

@@ -87,7 +87,8 @@ func TestAJobThatDoesNotAnswerDoesNotTakeItsCollectionDown(t *testing.T) {
 	result := call(t, http.MethodGet, r.head.Get("Location"), "")
 	require.Equal(t, http.StatusConflict, result.code, result.body)
 	require.Equal(t, "JobsDidNotAnswer", result.get("error.code"))
-	require.Contains(t, result.get("error.message"), "of its 211 jobs did not answer and may not know: 'silent' (no answer within 12s)") // 1, unless the machine is slow
+	// 1, unless the machine is slow
+	require.Contains(t, result.get("error.message"), "of its 211 jobs did not answer and may not know: 'silent' (no answer within 12s)")
 	require.Equal(t, "Disabled", call(t, http.MethodGet, url, "").get("properties.state"))
 	require.Equal(t, http.StatusOK, call(t, http.MethodPatch, url, `{"tags":{"a":"b"}}`).code, "which does not concern the job")
 
@@ -105,7 +106,8 @@ func TestAJobThatDoesNotAnswerIsDeleted(t *testing.T) {
 	created(t, jobs+"/j", get("http://127.0.0.1:1/", later))
 	id := key(jobs, "j").WorkflowID()
 	s.silence(t, id)
-	eventually(t, "the deletion", func() bool { // a collection that is not answered for in time, on a slow machine, makes it 503
+	eventually(t, "the deletion", func() bool {
+		// a collection that is not answered for in time, on a slow machine, makes it 503
 		code := call(t, http.MethodDelete, jobs+"/j", "").code
 		return code == http.StatusOK || code == http.StatusNotFound
 	})
@@ -128,7 +130,8 @@ func TestAJobWhoseTaskFailsIsShownAndDeleted(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, r.code, r.body)
 	require.Contains(t, r.get("error.message"), "'j' could not be read")
 	require.Contains(t, call(t, http.MethodGet, jobs, "").get("value.0.properties.status.reason"), "could not be read")
-	eventually(t, "the deletion", func() bool { // a collection that is not answered for in time, on a slow machine, makes it 503
+	eventually(t, "the deletion", func() bool {
+		// a collection that is not answered for in time, on a slow machine, makes it 503
 		code := call(t, http.MethodDelete, jobs+"/j", "").code
 		return code == http.StatusOK || code == http.StatusNotFound
 	})

@@ -75,8 +75,8 @@ func TestMain(m *testing.M) {
 // computing has an entry for each test that keeps a core busy now.
 var computing = make(chan struct{}, runtime.GOMAXPROCS(0))
 
-// compute runs what keeps a core busy: a build, the start of a server or a program, hundreds of calls at once. No more of
-// these run at a time than there are cores, so that the other tests have what they wait for in time.
+// compute runs what keeps a core busy: a build, the start of a server or a program, hundreds of calls at once. No more
+// of these run at a time than there are cores, so that the other tests have what they wait for in time.
 func compute(do func()) {
 	computing <- struct{}{}
 	defer func() { <-computing }()
@@ -261,7 +261,8 @@ func (s *stack) collection(t *testing.T) string {
 	name := strings.NewReplacer("/", "-").Replace(t.Name())
 	url := s.url + "/jobCollections/" + name
 	const body = `{"location":"here","properties":{"sku":{"name":"P20Premium"}}}`
-	if expect(t, http.StatusCreated, http.MethodPut, url, body) != nil { // on a slow machine the API tries again itself, and finds it
+	if expect(t, http.StatusCreated, http.MethodPut, url, body) != nil {
+		// on a slow machine the API tries again itself, and finds it
 		ok(t, http.MethodPut, url, body)
 	}
 	return url
@@ -374,8 +375,8 @@ func get(url, more string) string {
 	return `{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"` + url + `"}}` + more + `}}`
 }
 
-// A group runs subtests at the same time, in the place of their test among those that run at a time: they wait more than
-// they compute, and would wait for places of their own.
+// A group runs subtests at the same time, in the place of their test among those that run at a time: they wait more
+// than they compute, and would wait for places of their own.
 type group struct{ sync.WaitGroup }
 
 func (g *group) run(t *testing.T, name string, f func(*testing.T)) {

@@ -126,7 +126,8 @@ func TestTheDocumentOfTheTemporalCLIShowsWhatWorks(t *testing.T) {
 		{`list --query 'AlmanacJob = "hello"` + running, nil, prints("job/default/default/hello")},
 		{`list --query 'AlmanacState = "disabled"` + running, disable, prints("job/default/default/hello")},
 		{`count --query 'AlmanacState = "disabled"` + running, disable, prints("Total: ")},
-		{`list --query 'AlmanacLastOutcome = "Failed"` + running, nil, prints()}, // none fails; the query is one that Temporal takes
+		// none fails; the query is one that Temporal takes
+		{`list --query 'AlmanacLastOutcome = "Failed"` + running, nil, prints()},
 		{`count --query 'AlmanacLastOutcome = "Failed"` + running, nil, prints("Total: ")},
 		{`list --query 'AlmanacLastOutcome = "None"` + running, nil, prints()},
 		{`list --query 'AlmanacNextRun < "2026-12-24T18:00:00Z"` + running, nil, prints()},
@@ -175,7 +176,8 @@ func TestTheDocumentOfTheTemporalCLIShowsWhatWorks(t *testing.T) {
 		}
 		out := run(tested[i])
 		eventually(t, "outcome of "+tested[i]+", which printed\n"+out, func() bool {
-			if reading.MatchString(step.command) { // what Temporal finds is some milliseconds old, and an execution may not have ended yet
+			if reading.MatchString(step.command) {
+				// what Temporal finds is some milliseconds old, and an execution may not have ended yet
 				out = run(tested[i])
 			}
 			return step.holds(out)
@@ -214,7 +216,8 @@ func testCLIWithKeys(t *testing.T, bin string) {
 	require.NotContains(t, runCLI(t, bin, s, query), `"executionCount":1`)
 	require.Contains(t, runCLI(t, bin, s, query+with+decoder.URL), `"executionCount":1`)
 	require.Contains(t, runCLI(t, bin, s, "temporal workflow describe"+ofJob+with+decoder.URL), "every week")
-	text := base64.StdEncoding.EncodeToString([]byte(`"GET ` + target.URL + `, every week"`)) // so the CLI shows payloads of events
+	// so the CLI shows payloads of events
+	text := base64.StdEncoding.EncodeToString([]byte(`"GET ` + target.URL + `, every week"`))
 	require.NotContains(t, runCLI(t, bin, s, "temporal workflow show --output json"+ofJob), text)
 	require.Contains(t, runCLI(t, bin, s, "temporal workflow show --output json"+ofJob+with+decoder.URL), text)
 

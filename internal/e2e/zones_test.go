@@ -20,8 +20,8 @@ import (
 	"almanac/workflows/jobloop"
 )
 
-// A node is restarted with a newer release, in which a zone's clock is an hour ahead of what it was. A job that has not begun, since it
-// was due in more than an hour, is due in a minute then, and runs in time.
+// A node is restarted with a newer release, in which a zone's clock is an hour ahead of what it was. A job that has not
+// begun, since it was due in more than an hour, is due in a minute then, and runs in time.
 func TestAJobThatIsDueAnHourEarlierWithNewTimeZonesRunsInTime(t *testing.T) {
 	t.Parallel()
 	older := workflowtest.ZonesDirectory(t, "2031a", map[string]string{"America/Vancouver": "PST8"})
@@ -71,8 +71,9 @@ func TestAJobThatIsDueAnHourEarlierWithNewTimeZonesRunsInTime(t *testing.T) {
 	replayWithOtherZones(t, p)
 }
 
-// A worker with a newer release begins beside one with an older release, and both go on. What the newer one has planned the older one, which
-// gets the workflow tasks of half of the jobs, plans no more: each job runs once at the new time, also after changes.
+// A worker with a newer release begins beside one with an older release, and both go on. What the newer one has planned
+// the older one, which gets the workflow tasks of half of the jobs, plans no more: each job runs once at the new time,
+// also after changes.
 func TestWorkersWithTimeZonesOfDifferentReleases(t *testing.T) {
 	t.Parallel()
 	const jobs = 12

@@ -76,11 +76,10 @@ func (q *Queries) Ask(ctx context.Context, workflowID, name string, result any) 
 	})
 }
 
-// AskBeforeChange is [Queries.Ask] for a workflow that is about to be changed. It makes the second attempt
-// sooner, 60 to 300 ms after the first: once another worker has answered, the change goes to that one too,
-// instead of waiting for the first worker until the sticky timeout. Ask is more patient, because reads are
-// many at once and the next worker has to read the workflow's whole history. It gives up early with a [SilentError] if the
-// server cannot be reached.
+// AskBeforeChange is [Queries.Ask] for a workflow that is about to be changed. It makes the second attempt sooner, 60
+// to 300 ms after the first: once another worker has answered, the change goes to that one too, instead of waiting for
+// the first worker until the sticky timeout. Ask is more patient, because reads are many at once and the next worker
+// has to read the workflow's whole history. It gives up early with a [SilentError] if the server cannot be reached.
 func (q *Queries) AskBeforeChange(ctx context.Context, workflowID, name string, result any) error {
 	return q.shared(ctx, "change", workflowID, name, result, func(ctx context.Context) (value converter.EncodedValue, err error) {
 		err = q.Server.WhileReachable(ctx, func(ctx context.Context) error {

@@ -16,8 +16,8 @@ var collectionMembers = fields.Names[job.CollectionProperties]()
 // "properties" or at the top. A nil l means the default limits. The Key is empty, because it is not part of
 // the body.
 //
-// The error is an [*job.Error] that lists every bad field. It is of [job.KindInvalid], or of [job.KindConflict] if the only
-// fault is a quota above the plan.
+// The error is an [*job.Error] that lists every bad field. It is of [job.KindInvalid], or of [job.KindConflict] if the
+// only fault is a quota above the plan.
 func ParseCollection(body []byte, l *Limits) (job.Collection, error) {
 	l = l.orDefault()
 	p, err := parseEnvelope(body, l, envelope{what: "job collection", inside: collectionMembers})
@@ -108,7 +108,8 @@ func (p *parser) collection(what string, body, properties *fields.Node) (c job.C
 
 // collectionProperties parses the properties of a collection.
 func (p *parser) collectionProperties(n *fields.Node) (c job.CollectionProperties) {
-	if state := n.Member("state"); state != nil && fields.SameName(state.Text, "Deleted") { // the service accepted it, without a known effect
+	if state := n.Member("state"); state != nil && fields.SameName(state.Text, "Deleted") {
+		// the service accepted it, without a known effect
 		p.Add(&job.FieldError{
 			Path: p.pathOf("state"), Code: fields.Unsupported, Value: state.Text,
 			Allowed: "Enabled, Disabled or Suspended", Hint: "to delete the collection, send a DELETE request",

@@ -29,8 +29,10 @@ type ParseOptions struct {
 	Now     time.Time       // time of the request; required
 	Created time.Time       // time of the job's creation; zero: Now
 	Stored  *job.Definition // the redacted definition to be replaced; nil for a new job
-	ID      string          // the job's resource ID; a body with another one is refused, compared without case; empty: any
-	Short   bool            // the request names no subscription and no resource group, so those of an ID in the body may be others
+	// the job's resource ID; a body with another one is refused, compared without case; empty: any
+	ID string
+	// the request names no subscription and no resource group, so those of an ID in the body may be others
+	Short bool
 
 	CheckTarget CheckTarget // nil: nothing is refused
 
@@ -38,7 +40,8 @@ type ParseOptions struct {
 	built          bool // the definition was built in Go: what a writer most likely did not mean is in it on purpose
 }
 
-// A CheckTarget returns an error for an action or a target of a type that would fail on every attempt. The text is shown.
+// A CheckTarget returns an error for an action or a target of a type that would fail on every attempt. The text is
+// shown.
 type CheckTarget = func(job.ActionType, kind.Parameters) error
 
 func (o ParseOptions) withDefaults() ParseOptions {
@@ -51,11 +54,10 @@ func (o ParseOptions) withDefaults() ParseOptions {
 
 // ParseDefinition parses the body of a PUT of a job: a definition, either under "properties" or at the top.
 //
-// A secret may be left out if o.Stored has the same identity and target; [KeepSecrets] fills it
-// in later. The body may have a final state if o.Stored has one, since clients send back
-// what they read; it means [job.StateEnabled], like an absent state. That of a new job, in an answer that was saved, means [job.StateDisabled]: what had
-// ended does not run again. The error is an [*job.Error] of [job.KindInvalid]
-// that lists every bad field.
+// A secret may be left out if o.Stored has the same identity and target; [KeepSecrets] fills it in later. The body may
+// have a final state if o.Stored has one, since clients send back what they read; it means [job.StateEnabled], like an
+// absent state. That of a new job, in an answer that was saved, means [job.StateDisabled]: what had ended does not run
+// again. The error is an [*job.Error] of [job.KindInvalid] that lists every bad field.
 func ParseDefinition(body []byte, o ParseOptions) (job.Definition, error) {
 	o = o.withDefaults()
 	p, err := parseEnvelope(body, o.Limits, envelope{what: "job", id: o.ID, short: o.Short, inside: definitionMembers})
@@ -192,7 +194,8 @@ type envelope struct {
 	beside []string // further names beside "properties"
 }
 
-// The names beside "properties". Templates and answers of Azure Resource Manager may have further ones, which have no effect here.
+// The names beside "properties". Templates and answers of Azure Resource Manager may have further ones, which have no
+// effect here.
 var (
 	beside         = []string{"properties", "id", "name", "type", "location", "tags"}
 	besideTemplate = []string{"apiVersion", "comments", "dependsOn", "etag", "resources"}
@@ -207,7 +210,7 @@ func (p *parser) besideProperties(e envelope) {
 	p.Unknown(rest, "", slices.Concat(beside, e.beside), besideTemplate)
 }
 
-// parseEnvelope parses a body. What would be ignored beside "properties" is an error.
+// parseEnvelope parses a body. A member that would be ignored beside "properties" is an error.
 func parseEnvelope(body []byte, l *Limits, e envelope) (*parser, error) {
 	if len(body) > l.JobBytes {
 		return nil, badRequest("The body is %d bytes long; the limit is %d bytes", len(body), l.JobBytes)
@@ -328,7 +331,8 @@ func (p *parser) definition(n *fields.Node, o ParseOptions) job.Definition {
 	return d
 }
 
-// localTimes returns the times that were written without an offset from UTC, if the job has a time zone; nil if there are none.
+// localTimes returns the times that were written without an offset from UTC, if the job has a time zone; nil if there
+// are none.
 func localTimes(n *fields.Node, d *job.Definition) *job.LocalTimes {
 	if d.Recurrence == nil || d.Recurrence.TimeZone == "" {
 		return nil

@@ -59,7 +59,8 @@ func (p *parser) advise(n *fields.Node, d *job.Definition) {
 	}
 }
 
-// nearWord asks whether a word is meant of those that are allowed, such as the whole of one of which the beginning was given.
+// nearWord asks whether a word is meant of those that are allowed, such as the whole of one of which the beginning was
+// given.
 func nearWord(given, allowed string) string {
 	words := strings.Split(strings.Replace(allowed, " or ", ", ", 1), ", ")
 	near := fields.Nearest(given, words)
@@ -152,8 +153,8 @@ func (p *parser) adviseHome(e *job.FieldError, name string, t job.ActionType) {
 	}
 }
 
-// isOfAnother reports whether an object is, or is in, the parameters of an action of another type; an unknown type has a
-// request.
+// isOfAnother reports whether an object is, or is in, the parameters of an action of another type; an unknown type has
+// a request.
 func isOfAnother(path string, t job.ActionType) bool {
 	inAction, ok := strings.CutPrefix(path, "action.")
 	member, _, _ := strings.Cut(inAction, ".")
@@ -163,7 +164,8 @@ func isOfAnother(path string, t job.ActionType) bool {
 // cronFields is how many fields a cron expression has at least.
 const cronFields = 5
 
-// adviseCron shows the recurrence that a cron expression means, or says why none has that meaning. It reports whether one was given.
+// adviseCron shows the recurrence that a cron expression means, or says why none has that meaning. It reports whether
+// one was given.
 func adviseCron(e *job.FieldError, given *fields.Node) bool {
 	if given == nil || given.Kind != fields.String {
 		return false
@@ -238,8 +240,8 @@ func (p *parser) unmeant(n *fields.Node, path string, a, stored *job.Action) {
 	})
 }
 
-// literal refuses placeholders that would be sent as they are written, unless the writer says that by "template": false, or
-// the stored action has some.
+// literal refuses placeholders that would be sent as they are written, unless the writer says that by "template":
+// false, or the stored action has some.
 func (p *parser) literal(n *fields.Node, path string, a, stored *job.Action) {
 	name := a.Type.Member()
 	sent := n.Member(name)
@@ -253,7 +255,8 @@ func (p *parser) literal(n *fields.Node, path string, a, stored *job.Action) {
 // expression matches what stands for a value in templates of Azure Resource Manager.
 var expression = regexp.MustCompile(`^\[\s*\w+\(.*\].*$`)
 
-// function matches such a value that calls a function of these templates. What may be any text is refused only if it does.
+// function matches such a value that calls a function of these templates. A member that may be any text is refused only
+// if its value does.
 var function = regexp.MustCompile(`^\[\s*(?i:parameters|variables|concat|format|reference|resourceId|toLower|toUpper|base64|uniqueString|guid|string|json|list\w*)\(.*\)\s*\]$`)
 
 // refuseExpressions refuses secrets, user names, headers and bodies that are expressions of a template: nothing here

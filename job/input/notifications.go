@@ -114,8 +114,8 @@ func (p *parser) withoutTarget(a *job.Action, path string) {
 	}
 }
 
-// storedNotification returns the stored notification that n, at index i, replaces: that of its name, or the one at the same
-// place without a name. It is empty if there is none.
+// storedNotification returns the stored notification that n, at index i, replaces: that of its name, or the one at the
+// same place without a name. It is empty if there is none.
 func storedNotification(stored []job.Notification, n *job.Notification, i int) *job.Notification {
 	for k := range stored {
 		if fields.SameName(stored[k].Name, n.Name) && (n.Name != "" || k == i) {

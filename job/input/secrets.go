@@ -25,8 +25,8 @@ func KeepSecrets(d job.Definition, old *job.Definition, retarget bool) (job.Defi
 	return d, checkStored(&d)
 }
 
-// KeepCollectionSecrets returns c with the secrets of its notifications that it leaves out, taken from old, by the rules
-// of [KeepSecrets], whose error it returns.
+// KeepCollectionSecrets returns c with the secrets of its notifications that it leaves out, taken from old, by the
+// rules of [KeepSecrets], whose error it returns.
 func KeepCollectionSecrets(c, old job.CollectionProperties, retarget bool) (job.CollectionProperties, error) {
 	var bad fields.Errors
 	c.Notifications = job.CloneNotifications(c.Notifications)

@@ -46,9 +46,10 @@ type BrokeredProperties struct {
 	ReplyToSessionID        string        `json:"replyToSessionId,omitempty"`
 	ScheduledEnqueueTimeUTC *iso8601.Time `json:"scheduledEnqueueTimeUtc,omitempty" field:"rule=utcTime"`
 	SessionID               string        `json:"sessionId,omitempty"`
-	TimeToLive              string        `json:"timeToLive,omitempty" field:"rule=timeToLive"` // or a time, in old versions
-	To                      string        `json:"to,omitempty"`
-	ViaPartitionKey         string        `json:"viaPartitionKey,omitempty"`
+	// or a time, in old versions
+	TimeToLive      string `json:"timeToLive,omitempty" field:"rule=timeToLive"`
+	To              string `json:"to,omitempty"`
+	ViaPartitionKey string `json:"viaPartitionKey,omitempty"`
 }
 
 // IsForEver reports whether a timeToLive is .NET's longest TimeSpan, by which clients of Service Bus say that a message

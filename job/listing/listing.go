@@ -18,7 +18,7 @@ type Page struct {
 	View      View // nil shows all
 }
 
-// A View says what a list shows to the caller. What it does not show is left out before entries are counted.
+// A View says what a list shows to the caller. Hidden entries are left out before entries are counted.
 type View interface {
 	ShowsCollection(k job.CollectionKey) bool
 	ShowsJob(k job.Key) bool

@@ -15,12 +15,13 @@ import (
 
 // An Alert is an event of a job that is to be sent.
 type Alert struct {
-	ID          string      `json:"id"` // the same however often it is raised or sent
-	Event       job.Event   `json:"event"`
-	Job         job.Key     `json:"job"` // without a name in a test of a collection's notifications
-	Time        time.Time   `json:"time"`
-	Text        string      `json:"text"`                 // what happened, for people, without the error
-	Execution   string      `json:"execution,omitempty"`  // of which it is; for a job that is disabled or quiet, the last one, if that failed
+	ID    string    `json:"id"` // the same however often it is raised or sent
+	Event job.Event `json:"event"`
+	Job   job.Key   `json:"job"` // without a name in a test of a collection's notifications
+	Time  time.Time `json:"time"`
+	Text  string    `json:"text"` // what happened, for people, without the error
+	// of which it is; for a job that is disabled or quiet, the last one, if that failed
+	Execution   string      `json:"execution,omitempty"`
 	Due         time.Time   `json:"due,omitzero"`         // of the execution
 	Attempts    int         `json:"attempts,omitempty"`   // of the execution's action
 	Failures    int         `json:"failures,omitempty"`   // in a row
@@ -31,7 +32,8 @@ type Alert struct {
 	First       time.Time   `json:"first,omitzero"`       // due time of the first of them
 	Last        time.Time   `json:"last,omitzero"`        // due time of the last of them
 	LastSuccess time.Time   `json:"lastSuccess,omitzero"` // zero: never
-	Resolves    []string    `json:"resolves,omitempty"`   // keys of the incidents that end with this one; for PagerDuty only
+	// keys of the incidents that end with this one; for PagerDuty only
+	Resolves []string `json:"resolves,omitempty"`
 }
 
 // EventTest is the event of an alert that was asked for to test notifications.
@@ -39,7 +41,8 @@ const EventTest job.Event = "test"
 
 const maxError = 500 // bytes of an alert's error: as many as those of the job's status
 
-// Identify sets the id of an alert: a hash of the job, its first run, and what distinguishes the alert from others of the job.
+// Identify sets the id of an alert: a hash of the job, its first run, and what distinguishes the alert from others of
+// the job.
 func (a *Alert) Identify(firstRun, what string) {
 	name := a.Job.WorkflowID() + "\n" + firstRun + "\n" + string(a.Event) + "\n" + what
 	a.ID = uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)).String()

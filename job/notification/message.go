@@ -27,10 +27,11 @@ type Count struct {
 type Message struct {
 	ID         string            `json:"id"`
 	Collection job.CollectionKey `json:"collection"`
-	Alerts     []Alert           `json:"alerts"` // the first MaxListed, or fewer if they are long; oldest first, and at least one
-	Counts     []Count           `json:"counts"` // of all alerts
+	// the first MaxListed, or fewer if they are long; oldest first, and at least one
+	Alerts []Alert `json:"alerts"`
+	Counts []Count `json:"counts"` // of all alerts
 
-	// PublicURL begins the links to jobs; "" means that there are none. Whoever sends the message knows it.
+	// PublicURL begins the links to jobs; "" means that there are none. The sender sets it.
 	PublicURL string `json:"-"`
 
 	listed int // size of the alerts, from the first call of Size on
@@ -64,8 +65,8 @@ func (m *Message) Size() int {
 	return m.listed
 }
 
-// Shorten removes all listed alerts but the first and those that resolve incidents, and reports whether there were any. They are still
-// counted.
+// Shorten removes all listed alerts but the first and those that resolve incidents, and reports whether there were any.
+// They are still counted.
 func (m *Message) Shorten() bool {
 	kept := 0
 	for i := range m.Alerts {
@@ -114,8 +115,8 @@ func (m *Message) Subject() string {
 	return fmt.Sprintf("%d events in job collection '%s': %s", m.Total(), m.Collection.Name, strings.Join(counts, ", "))
 }
 
-// Text returns the message for people: the subject, then the job collection and what else is known of the execution, then a link. A digest has
-// a line for each of the first alerts instead.
+// Text returns the message for people: the subject, then the job collection and what else is known of the execution,
+// then a link. A digest has a line for each of the first alerts instead.
 func (m *Message) Text() string {
 	var b strings.Builder
 	b.WriteString(m.Subject())
@@ -145,8 +146,8 @@ func (m *Message) Text() string {
 	return b.String()
 }
 
-// link returns the address of the history of an alert's job, or of the collection in an alert about all of it; "" without a public URL. It is
-// a long path, which leads to the job whatever the defaults of the API are.
+// link returns the address of the history of an alert's job, or of the collection in an alert about all of it; ""
+// without a public URL. It is a long path, which leads to the job whatever the defaults of the API are.
 func (m *Message) link(a *Alert) string {
 	const version = "?api-version=2016-03-01" // which long paths need
 	switch {

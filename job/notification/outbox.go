@@ -2,14 +2,15 @@ package notification
 
 import "slices"
 
-// MaxOutbox is the size limit of the alerts in an [Outbox] as JSON, in bytes. At most two notices come on top, of at most 6 KiB each.
+// MaxOutbox is the size limit of the alerts in an [Outbox] as JSON, in bytes. At most two notices come on top, of at
+// most 6 KiB each.
 const MaxOutbox = 64 << 10
 
-// An Outbox holds the alerts of a job that were not handed over yet, oldest first, and notices of how many were dropped since there was no
-// room.
+// An Outbox holds the alerts of a job that were not handed over yet, oldest first, and notices of how many were dropped
+// since there was no room.
 //
-// Notices are handed over when no alert is left, one by one. So there are at most two: one that is being handed over, or may have been,
-// and one that still counts.
+// Notices are handed over when no alert is left, one by one. So there are at most two: one that is being handed over,
+// or may have been, and one that still counts.
 type Outbox struct {
 	Alerts  []Raised `json:"alerts,omitempty"`
 	Notices []Raised `json:"notices,omitempty"`

@@ -13,8 +13,8 @@ import (
 	"almanac/job/kind"
 )
 
-// Limits of PagerDuty's Events API v2, in characters, by its documentation "Send an Alert Event". The limit of a request, 512 KB by
-// "Events API v2 Overview", is never reached.
+// Limits of PagerDuty's Events API v2, in characters, by its documentation "Send an Alert Event". The limit of a
+// request, 512 KB by "Events API v2 Overview", is never reached.
 const (
 	maxSummary  = 1024
 	maxDedupKey = 255
@@ -23,7 +23,7 @@ const (
 // MaxIncidents is the maximum number of open incidents that are known of a target.
 const MaxIncidents = 100
 
-// An Incident is open as far as Almanac knows.
+// An Incident is open by Almanac's records.
 type Incident struct {
 	Key     string `json:"key"`
 	Resolve string `json:"resolve,omitempty"` // id of the recovery that ends it, until PagerDuty has accepted that
@@ -32,12 +32,14 @@ type Incident struct {
 // Incidents are the open incidents of one PagerDuty target, oldest first.
 type Incidents []Incident
 
-// ended are the events whose incidents end when the job recovers. Missed and late ones happened once, and nothing ends them.
+// ended are the events whose incidents end when the job recovers. Missed and late ones happened once, and nothing ends
+// them.
 var ended = []job.Event{job.EventFailed, job.EventQuiet, job.EventDisabled}
 
-// Add adds an alert to a message for PagerDuty. The message lists the first incidents as [Message.Add], and counts further ones. Of
-// the recoveries it lists each that ends a listed incident of this or an earlier message, and has no others. Beyond MaxIncidents the
-// oldest open incident is forgotten. An incident stays open until [Incidents.Delivered].
+// Add adds an alert to a message for PagerDuty. The message lists the first incidents as [Message.Add], and counts
+// further ones. Of the recoveries it lists each that ends a listed incident of this or an earlier message, and has no
+// others. Beyond MaxIncidents the oldest open incident is forgotten. An incident stays open until
+// [Incidents.Delivered].
 func (open *Incidents) Add(m *Message, a *Alert) {
 	if a.Event == job.EventRecovered {
 		if keys := open.resolve(a); len(keys) > 0 {
@@ -55,7 +57,7 @@ func (open *Incidents) Add(m *Message, a *Alert) {
 	}
 }
 
-// resolve lists a recovery that ends incidents. Of the alert it has what the requests need.
+// resolve lists a recovery that ends incidents. It keeps the members of the alert that the requests need.
 func (m *Message) resolve(id, name string, at time.Time, keys []string) {
 	m.list(&Alert{ID: id, Event: job.EventRecovered, Job: job.Key{Name: name}, Time: at, Resolves: keys})
 	m.Count(job.EventRecovered, 1)
@@ -73,7 +75,8 @@ func (open *Incidents) begin(key string) {
 	*open = (*open)[max(0, len(*open)-MaxIncidents):]
 }
 
-// resolve notes that the recovery of a job ends its incidents, and returns their keys: those that no earlier recovery ends.
+// resolve notes that the recovery of a job ends its incidents, and returns their keys: those that no earlier recovery
+// ends.
 func (open Incidents) resolve(a *Alert) (keys []string) {
 	for _, e := range ended {
 		key := incidentKey(a, e)
@@ -94,7 +97,7 @@ func (open *Incidents) Delivered(m *Message) {
 	})
 }
 
-// Unresolved reports whether PagerDuty has to be told that incidents have ended.
+// Unresolved reports whether ends of incidents still have to be sent to PagerDuty.
 func (open Incidents) Unresolved() bool {
 	return slices.ContainsFunc(open, func(i Incident) bool { return i.Resolve != "" })
 }
@@ -128,7 +131,8 @@ func (m *Message) triggers() (n int) {
 	return n
 }
 
-// incidentKey returns the key of the incident of an event of an alert's job: the same for each alert of the job and the event.
+// incidentKey returns the key of the incident of an event of an alert's job: the same for each alert of the job and the
+// event.
 func incidentKey(a *Alert, e job.Event) string {
 	id := a.Job.Collection.WorkflowID()
 	if a.Job.Name != "" {

@@ -118,7 +118,8 @@ func TestAStormOpensFewIncidentsAndAllOfThemAreResolved(t *testing.T) {
 	var storm, calm []*notification.Alert
 	for i := range 1000 {
 		storm = append(storm, event(fmt.Sprint("job", i), job.EventFailed))
-		calm = append([]*notification.Alert{event(fmt.Sprint("job", i), job.EventRecovered)}, calm...) // in another order
+		// in another order
+		calm = append([]*notification.Alert{event(fmt.Sprint("job", i), job.EventRecovered)}, calm...)
 	}
 	m := added(&open, storm...)
 	_, got := toPagerDuty(t, m)

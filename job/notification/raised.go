@@ -8,8 +8,8 @@ import (
 	"almanac/job"
 )
 
-// A Raised is an alert and the notifications by which it is sent: those of its job, with their targets, or the keys of those of
-// the collection.
+// A Raised is an alert and the notifications by which it is sent: those of its job, with their targets, or the keys of
+// those of the collection.
 type Raised struct {
 	Alert   Alert              `json:"alert"`
 	Own     []job.Notification `json:"own,omitempty"`
@@ -17,12 +17,14 @@ type Raised struct {
 	Lost    int                `json:"lost,omitempty"` // not an alert, but a notice that the job dropped so many
 }
 
-// Shards is the number of the workflows that deliver the alerts of a collection's jobs to the targets of these jobs. Each holds 1.5 MB, so
-// together they hold the alerts of 10,000 jobs that fail at once, each with a target of its own and 3 kB in size, if all targets hang.
+// Shards is the number of the workflows that deliver the alerts of a collection's jobs to the targets of these jobs.
+// Each holds 1.5 MB, so together they hold the alerts of 10,000 jobs that fail at once, each with a target of its own
+// and 3 kB in size, if all targets hang.
 const Shards = 24
 
-// A Shard is one of the workflows that deliver the alerts of a collection's jobs. Shard 0 delivers to the targets of the collection,
-// which are at most ten. Those from 1 to [Shards] deliver to the targets of jobs, and each target belongs to one of them.
+// A Shard is one of the workflows that deliver the alerts of a collection's jobs. Shard 0 delivers to the targets of
+// the collection, which are at most ten. Those from 1 to [Shards] deliver to the targets of jobs, and each target
+// belongs to one of them.
 type Shard struct {
 	Collection job.CollectionKey `json:"collection"`
 	Number     int               `json:"shard,omitempty"`

@@ -93,7 +93,8 @@ func TestAnOutboxIsBoundedWhateverItsAlertsAre(t *testing.T) {
 	require.Empty(t, o.All())
 }
 
-// A run that continues as new does not know whether the notice that it was handing over has arrived. If it has, the same one is not counted again.
+// A run that continues as new does not know whether the notice that it was handing over has arrived. If it has, the
+// same one is not counted again.
 func TestANoticeThatMayHaveArrivedCountsNoMore(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -2,8 +2,8 @@ package notification
 
 import "time"
 
-// Limits of the tests of a collection's notifications, and of those of its jobs: whoever may run a job chooses when they are sent, and
-// whoever may change one chooses to whom.
+// Limits of the tests of a collection's notifications, and of those of its jobs: whoever may run a job chooses when
+// they are sent, and whoever may change one chooses to whom.
 const (
 	TestWindow       = 10 * time.Minute
 	MaxTests         = 10  // within TestWindow

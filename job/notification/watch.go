@@ -17,7 +17,8 @@ type Rule struct {
 	Within job.Duration `json:"within,omitempty"`
 }
 
-// Key returns what a notification is found by in its list, in which it has the index i: its name, or its number from #1.
+// Key returns what a notification is found by in its list, in which it has the index i: its name, or its number from
+// #1.
 func Key(n *job.Notification, i int) string {
 	if n.Name != "" {
 		return n.Name
@@ -54,7 +55,8 @@ func keys(rules []Rule, selects func(*Rule) bool) (found []string) {
 	return found
 }
 
-// A Watch is what a job has to remember so that each event is raised once. Its methods are called in the order of what happens.
+// A Watch is what a job has to remember so that each event is raised once. Its methods are called in the order of what
+// happens.
 type Watch struct {
 	Failed []string  `json:"failed,omitempty"` // keys of the rules by which failed was raised since the last success
 	Quiet  []string  `json:"quiet,omitempty"`  // keys of the rules by which quiet was raised since the last success

@@ -13,7 +13,8 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// lives runs executions one after another, "x" for one that failed and "." for one that succeeded, and returns the events of each.
+// lives runs executions one after another, "x" for one that failed and "." for one that succeeded, and returns the
+// events of each.
 func live(rules []notification.Rule, w *notification.Watch, executions string) (events []string) {
 	failures := 0
 	for _, e := range executions {

@@ -65,7 +65,8 @@ func (p Preview) Run() Result {
 	return r
 }
 
-// sentURI returns the URI of a request, which may be nil, as it is sent; "" if that is as it is written, or if there is none.
+// sentURI returns the URI of a request, which may be nil, as it is sent; "" if that is as it is written, or if there is
+// none.
 func sentURI(r *job.Request) string {
 	if r == nil {
 		return ""

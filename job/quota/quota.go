@@ -14,7 +14,8 @@ import (
 
 // Requirements are what a job requires its collection to allow.
 type Requirements struct {
-	Spacing       time.Duration `json:"s,omitempty"`    // minimum time between two occurrences; 0 for a job that runs once
+	// minimum time between two occurrences; 0 for a job that runs once
+	Spacing       time.Duration `json:"s,omitempty"`
 	Authenticates bool          `json:"auth,omitempty"` // a request of its action or error action has an authentication
 }
 
@@ -44,10 +45,12 @@ func (d Requirements) And(o Requirements) Requirements {
 
 // A Tier holds the limits of a SKU. In texts for users it is a plan.
 type Tier struct {
-	Jobs           int           `json:"jobs" field:"min=1,max=10000,quoted"`        // maximum in a collection
-	MinRecurrence  time.Duration `json:"minRecurrence" field:"rule=minRecurrence"`   // minimum time between two occurrences of a job
-	Collections    int           `json:"collections" field:"min=1,max=10000,quoted"` // maximum in a subscription
-	Authentication bool          `json:"authentication"`                             // whether requests may authenticate
+	Jobs int `json:"jobs" field:"min=1,max=10000,quoted"` // maximum in a collection
+	// minimum time between two occurrences of a job
+	MinRecurrence time.Duration `json:"minRecurrence" field:"rule=minRecurrence"`
+	Collections   int           `json:"collections" field:"min=1,max=10000,quoted"` // maximum in a subscription
+	// whether requests may authenticate
+	Authentication bool `json:"authentication"`
 }
 
 // Tiers are the plans, by SKU name.

@@ -100,8 +100,8 @@ func (t *template) filled() string {
 	return text
 }
 
-// sameTarget reports whether a URI and the same with its placeholders filled in have the same scheme, user, host and port.
-// It is true if the latter is no URI, which is another error.
+// sameTarget reports whether a URI and the same with its placeholders filled in have the same scheme, user, host and
+// port. It is true if the latter is no URI, which is another error.
 func sameTarget(uri, filled string) bool {
 	to, err := kind.ParseURI(filled)
 	if err != nil {
@@ -111,8 +111,8 @@ func sameTarget(uri, filled string) bool {
 	return err == nil && from.Scheme == to.Scheme && from.Host == to.Host && from.User.String() == to.User.String()
 }
 
-// Forgotten reports whether an action has placeholders of the known values, misspelled ones included, but no templates, so
-// that they are sent unchanged.
+// Forgotten reports whether an action has placeholders of the known values, misspelled ones included, but no templates,
+// so that they are sent unchanged.
 func Forgotten(a *job.Action) bool {
 	if Used(a) {
 		return false

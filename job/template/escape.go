@@ -23,8 +23,8 @@ func forURI(value string) string {
 	return b.String()
 }
 
-// forHeader replaces control characters, line breaks among them, by blanks, and percent-encodes what is not ASCII, for which
-// HTTP has no encoding.
+// forHeader replaces control characters, line breaks among them, by blanks, and percent-encodes what is not ASCII, for
+// which HTTP has no encoding.
 func forHeader(value string) string {
 	var b strings.Builder
 	for _, c := range []byte(value) {

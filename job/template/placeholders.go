@@ -17,14 +17,16 @@ type Values struct {
 // Facts are the values that the workflow of a job knows and an attempt does not. They are sent with an action that has
 // placeholders.
 type Facts struct {
-	Failure     *Failure  `json:"failure,omitempty"`    // in an error action; nil: nothing is known
-	LastSuccess time.Time `json:"lastSuccess,omitzero"` // when the job's last execution that succeeded ended; zero if none has
+	Failure *Failure `json:"failure,omitempty"` // in an error action; nil: nothing is known
+	// when the job's last execution that succeeded ended; zero if none has
+	LastSuccess time.Time `json:"lastSuccess,omitzero"`
 }
 
 // A Failure is what an error action can say of the action that failed.
 type Failure struct {
-	Message  string `json:"message,omitempty"`  // of the last attempt, as in the history; at most 2048 bytes
-	Error    string `json:"error,omitempty"`    // why the last attempt failed, in short, as in the log; at most 500 bytes
+	Message string `json:"message,omitempty"` // of the last attempt, as in the history; at most 2048 bytes
+	// why the last attempt failed, in short, as in the log; at most 500 bytes
+	Error    string `json:"error,omitempty"`
 	Attempts int    `json:"attempts,omitempty"` // how many attempts were made
 	Status   int    `json:"status,omitempty"`   // the HTTP status of the last attempt's answer; 0 if it has none
 }

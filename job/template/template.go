@@ -56,8 +56,8 @@ func (t *template) render(v *Values, limit int, escape func(string) string) (str
 	return o.String(), !o.over
 }
 
-// isJSON reports whether the text is JSON once its placeholders are filled in. A placeholder for a text is not taken for
-// an empty one: [{{.Job.Name}}] is no JSON.
+// isJSON reports whether the text is JSON once its placeholders are filled in. A placeholder for a text is not taken
+// for an empty one: [{{.Job.Name}}] is no JSON.
 func (t *template) isJSON() bool {
 	escape := func(value string) string { return cmp.Or(forJSON(value), "x") }
 	for _, v := range []*Values{&sample, {}} { // so that either part of an {{if}} counts
@@ -129,13 +129,13 @@ const treeName = "text"
 func parseTree(text string) (*parse.Tree, map[string]*parse.Tree, error) {
 	all := map[string]*parse.Tree{}
 	tree := parse.New(treeName)
-	tree.Mode = parse.SkipFuncCheck // the compiler knows which functions there are
+	tree.Mode = parse.SkipFuncCheck // the compiler checks the names of functions
 	_, err := tree.Parse(text, "", "", all)
 	return tree, all, err
 }
 
-// syntaxFault returns the error of a text that is no template. The parser's own error may quote any part of the text, so
-// it is not shown.
+// syntaxFault returns the error of a text that is no template. The parser's own error may quote any part of the text,
+// so it is not shown.
 func syntaxFault(text string, err error) *fault {
 	f := &fault{at: locate(text), allowed: syntax}
 	switch {

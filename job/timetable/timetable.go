@@ -15,7 +15,7 @@ import (
 	"almanac/recurrence"
 )
 
-// A Timetable computes when a job runs. It combines what package recurrence knows of
+// A Timetable computes when a job runs. It combines what package recurrence computes of
 // the calendar with the rules of the service: a job without a start time runs once
 // at once, and then on its schedule; a start time in the past only sets the phase,
 // so that instants before the creation are discarded; a job without a recurrence
@@ -170,7 +170,8 @@ func addMonths(t time.Time, n int) time.Time {
 	return time.Date(year, month, min(day, last), hour, minute, second, 0, time.UTC)
 }
 
-// schedule returns the recurrence without its end and its count. The error joins a [*job.FieldError] for each bad field.
+// schedule returns the recurrence without its end and its count. The error joins a [*job.FieldError] for each bad
+// field.
 func schedule(r *job.Recurrence, anchor time.Time) (*recurrence.Schedule, error) {
 	rule, err := r.Rule()
 	if err != nil {
@@ -251,7 +252,7 @@ func jsonPath(field string) string {
 func (t *Timetable) First() (time.Time, bool) { return t.kept(t.due(t.created)) }
 
 // After returns the first occurrence after at, or false if there is none. It
-// takes no account of [Timetable.Count]: only the caller knows what has been started.
+// ignores [Timetable.Count]: only the caller has the number of started executions.
 func (t *Timetable) After(at time.Time) (time.Time, bool) {
 	return t.kept(t.due(min(at.Unix(), math.MaxInt64-1) + 1))
 }
@@ -290,7 +291,7 @@ func (t *Timetable) last(by int64) (time.Time, bool) {
 	return time.Unix(once, 0).UTC(), true
 }
 
-// From returns where a job goes on that was enabled or changed at some time: the
+// From returns where the plan of a job continues that was enabled or changed at some time: the
 // first instant of the schedule then or later, or for a job that runs once its
 // start time, or else its creation, unless that has passed. Nothing runs at once.
 // The fraction of at is cut off, so that an instant in at's own second counts.
@@ -301,14 +302,14 @@ func (t *Timetable) From(at time.Time) (time.Time, bool) {
 	return t.kept(t.scheduled(at.Unix()))
 }
 
-// Span returns the start time and the end of the job, as whole seconds; they are instants of the zone if the job has them as local
-// times. They have no meaning for a job without them.
+// Span returns the start time and the end of the job, as whole seconds; they are instants of the zone if the job has
+// them as local times. They have no meaning for a job without them.
 func (t *Timetable) Span() (start, end time.Time) {
 	return time.Unix(t.start, 0).UTC(), time.Unix(t.end, 0).UTC()
 }
 
-// Zone returns the release of the time zone database from which the occurrences follow, and [recurrence.Zones.Rules] of the
-// job's zone in it. They are "" if the occurrences follow from no time zone, or the release is not known.
+// Zone returns the release of the time zone database from which the occurrences follow, and [recurrence.Zones.Rules] of
+// the job's zone in it. They are "" if the occurrences follow from no time zone, or the release is not known.
 func (t *Timetable) Zone() (release, rules string) {
 	zones := recurrence.CurrentZones()
 	if zones == nil || t.schedule == nil || t.zone == "" || !t.schedule.FollowsClock() {
@@ -328,8 +329,9 @@ func (t *Timetable) Offset(at time.Time) int {
 	return t.schedule.Offset(at)
 }
 
-// Resume returns the time after which the job goes on that was planned up to at when local time was offset seconds ahead of UTC
-// then: see [recurrence.Schedule.Resume]. The run at once follows from no local time, and is not planned again.
+// Resume returns the time after which the plan of a job continues that was made up to at when local time was offset
+// seconds ahead of UTC then: see [recurrence.Schedule.Resume]. The run at once follows from no local time, and is not
+// planned again.
 func (t *Timetable) Resume(at time.Time, offset int) time.Time {
 	if t.schedule == nil {
 		return at

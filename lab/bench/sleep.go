@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	collectionJobs = 1000             // as many as the largest plan of Azure Scheduler allows
-	dueIn          = 20 * time.Second // from creating the job that becomes overdue, which sleeps when the process is killed
-	downFor        = 25 * time.Second // from the kill to the restart
+	collectionJobs = 1000 // as many as the largest plan of Azure Scheduler allows
+	// from creating the job that becomes overdue, which sleeps when the process is killed.
+	dueIn   = 20 * time.Second
+	downFor = 25 * time.Second // from the kill to the restart
 )
 
 // measureSleep measures jobs that are due in a year, and one whose time comes while nothing runs, in a

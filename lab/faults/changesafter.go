@@ -51,8 +51,8 @@ func (x *experiment) measureChanges(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// awaitFault creates jobs that are due every minute, in some seconds of it, and waits until they have run and it is time
-// for the fault.
+// awaitFault creates jobs that are due every minute, in some seconds of it, and waits until they have run and it is
+// time for the fault.
 func (x *experiment) awaitFault(ctx context.Context) (*workload.Workload, error) {
 	o := x.options
 	minute := time.Now().UTC().Add(time.Duration(o.jobs) * 25 * time.Millisecond).Truncate(time.Minute).Add(time.Minute)

@@ -170,8 +170,8 @@ const (
 	FaultFlags     = "flags"     // a restart with other flags
 	FaultKeys      = "keys"      // SIGTERM, and a restart with a new first encryption key
 	FaultOverload  = "overload"  // some 300 manual runs at once, while many jobs are due
-	// FaultStorm has the receiver refuse all requests for a while, so that many jobs raise alerts, of which it answers two
-	// thirds.
+	// FaultStorm has the receiver refuse all requests for a while, so that many jobs raise alerts, of which it answers
+	// two thirds.
 	FaultStorm = "storm"
 )
 

@@ -16,8 +16,8 @@ import (
 
 // Update sends an update to a workflow and waits for the result, for wfclient.ChangeTimeout at most. If the server
 // gives up earlier, the update is sent again with the same update ID: the server answers it from the run that applied
-// it, and a job knows the updates of its earlier runs. A test of notifications is sent, and counted, only once, since
-// no run knows it.
+// it, and a job keeps the updates of its earlier runs. A test of notifications is sent, and counted, only once, since
+// no run records it.
 func (c *Client) Update(ctx context.Context, id, name string, result any, args ...any) error {
 	for _, changed := range c.changed {
 		defer changed(id)
@@ -89,8 +89,8 @@ func UntilUncontended(ctx context.Context, do func() error) error {
 	}
 }
 
-// Reach returns an error that [IsUnchanged] if Temporal cannot be reached. A change that reads nothing before its update
-// calls it first.
+// Reach returns an error that [IsUnchanged] if Temporal cannot be reached. A change that reads nothing before its
+// update calls it first.
 func (c *Client) Reach(ctx context.Context) error {
 	return c.Error(ctx, c.queries.Server.Reach(ctx), nil)
 }

@@ -39,10 +39,11 @@ type runReader struct {
 	began      time.Time // by its first event; zero if it is not known
 	pageSize   int32     // events to request at once
 
-	ended       map[int64]ending           // by ID of the event that scheduled the activity
-	started     map[int64]time.Time        // likewise
-	expected    map[string]lookups.Pending // by activity ID: activities that have not ended, and cancelled ones
-	undescribed map[string]action          // by activity ID: read since none was open, without a lookup that describes it
+	ended    map[int64]ending           // by ID of the event that scheduled the activity
+	started  map[int64]time.Time        // likewise
+	expected map[string]lookups.Pending // by activity ID: activities that have not ended, and cancelled ones
+	// by activity ID: read since none was open, without a lookup that describes it
+	undescribed map[string]action
 	open        int
 	batch       []entry
 }

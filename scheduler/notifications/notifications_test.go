@@ -115,8 +115,8 @@ func TestDeliveriesAreThoseOfAllShardsThatHaveBegun(t *testing.T) {
 	require.ErrorIs(t, err, failure)
 }
 
-// tested returns what is sent to test the notifications of a job, or of its collection if the name is empty: the workflow and the
-// arguments of the update.
+// tested returns what is sent to test the notifications of a job, or of its collection if the name is empty: the
+// workflow and the arguments of the update.
 func tested(t *testing.T, name string, own, inherited []job.Notification) (id string, arguments []any, err error) {
 	t.Helper()
 	admitted := false

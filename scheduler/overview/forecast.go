@@ -14,8 +14,8 @@ import (
 const (
 	// A forecast covers forecastFor, and is made every forecastEvery.
 	forecastFor, forecastEvery = time.Hour, 15 * time.Minute
-	// It reads forecastPage jobs at a time, and pauses for forecastPause after each page, or forecastRest times as long as
-	// the page took: so it takes little from jobs that are due meanwhile, and the less, the busier the server is.
+	// It reads forecastPage jobs at a time, and pauses for forecastPause after each page, or forecastRest times as long
+	// as the page took: so it takes little from jobs that are due meanwhile, and the less, the busier the server is.
 	forecastPage, forecastPause, forecastRest = 100, 100 * time.Millisecond, 4
 )
 

@@ -29,7 +29,8 @@ const (
 	// listLag is how long a change may take to be in Temporal's lists, differences of clocks included. One that takes
 	// longer is found when all jobs are listed again, allFor after the last time.
 	listLag, allFor = 5 * time.Minute, time.Hour
-	// changedFor is how long a job that this process changed is asked, since Temporal's lists may not show the change yet.
+	// changedFor is how long a job that this process changed is asked, since Temporal's lists may not show the change
+	// yet.
 	changedFor = time.Minute
 	// maxKnown is the maximum number of jobs in the index.
 	maxKnown = 50_000
@@ -154,7 +155,8 @@ func (v *Overview) readList(ctx context.Context, s listing.Scope, last asOf) (as
 		q += fmt.Sprintf(" AND (%[1]s > '%[2]s' OR %[1]s IS NULL)",
 			workflows.AttributeOutlineTime, last.at.Add(-listLag).UTC().Format(time.RFC3339))
 	}
-	found := map[string]*workflow.WorkflowExecutionInfo{} // nil for a job that is listed twice: one of the runs has ended
+	// nil for a job that is listed twice: one of the runs has ended
+	found := map[string]*workflow.WorkflowExecutionInfo{}
 	err := v.list(ctx, q, listedPerCall, nil, func(id string, e *workflow.WorkflowExecutionInfo) {
 		if _, twice := found[id]; twice {
 			e = nil

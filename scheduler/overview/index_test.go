@@ -99,7 +99,8 @@ func (l *life) run(from, until time.Time) {
 			start = start.Add(time.Duration(l.IntN(600)) * time.Second)
 			l.irregular(start)
 		}
-		if retry := due.Add(70 * time.Second); noon.Sub(due) < job.SettledAfter && l.IntN(3) == 0 { // its activity is pending, and shows a retry
+		if retry := due.Add(70 * time.Second); noon.Sub(due) < job.SettledAfter && l.IntN(3) == 0 {
+			// its activity is pending, and shows a retry
 			l.busy = true
 			if !retry.After(noon) {
 				l.starts[retry] = due
@@ -274,7 +275,8 @@ func TestNoEntryIsMissingWhileJobsGoOn(t *testing.T) {
 			shown := map[job.Key]int{}
 			for range 25 {
 				before := now
-				now = now.Add(time.Duration(15+r.IntN(225)) * time.Second) // Temporal's list is read for each first page
+				// Temporal's list is read for each first page
+				now = now.Add(time.Duration(15+r.IntN(225)) * time.Second)
 				for _, k := range keys {
 					l := lives[k]
 					for _, start := range l.step(before, now) {

@@ -69,8 +69,8 @@ func (v *Overview) Forget(workflowID string) {
 	v.index.change(workflowID, now, func(e *entry) { *e = entry{changed: now} })
 }
 
-// jobs returns the jobs of a scope that the page selects and may show, complete and consistent, and the collections that
-// could not be read. With enabled, those of collections that are not enabled are left out.
+// jobs returns the jobs of a scope that the page selects and may show, complete and consistent, and the collections
+// that could not be read. With enabled, those of collections that are not enabled are left out.
 func (v *Overview) jobs(
 	ctx context.Context, s listing.Scope, p listing.Page, enabled bool,
 ) ([]job.Key, *failures, error) {

@@ -57,8 +57,8 @@ func parseToken(text string) (t token, err error) {
 	return t, nil
 }
 
-// paged returns a page of at most top entries after a token, what could not be read first, and the continuation, which is
-// empty if the page has all.
+// paged returns a page of at most top entries after a token, what could not be read first, and the continuation, which
+// is empty if the page has all.
 func paged[T any](
 	t token, top int, failed *failures, all []T, of func(failure) T, at func(*T) place,
 ) (page []T, next string) {

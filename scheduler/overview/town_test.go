@@ -64,9 +64,10 @@ type town struct {
 	unlisted map[string]bool        // workflows that Temporal's lists lack, by ID
 	twice    map[string]bool        // workflows that Temporal's lists have with two runs, by ID
 	unlist   bool                   // Temporal lists nothing
-	older    bool                   // Temporal's lists do not tell when outlines of jobs have changed whose names end in 7
-	untold   bool                   // nor of any job
-	onList   func()                 // called before Temporal lists something; nil for nothing
+	// Temporal's lists do not tell when outlines of jobs have changed whose names end in 7
+	older  bool
+	untold bool   // nor of any job
+	onList func() // called before Temporal lists something; nil for nothing
 
 	described, currents, queried, read, reversed, listed, listedJobs atomic.Int64
 }
@@ -137,7 +138,8 @@ func (w *town) add(collection, name string, change func(*job.Job)) job.Key {
 	return k
 }
 
-// started returns a run that has just begun, and continues an earlier one; failed is the newest earlier run with a failure.
+// started returns a run that has just begun, and continues an earlier one; failed is the newest earlier run with a
+// failure.
 func (w *town) started(previous, failed string) *historypb.History {
 	return &historypb.History{Events: []*historypb.HistoryEvent{{
 		EventId: 1, EventType: enums.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED, EventTime: timestamppb.New(at("2026-01-01T00:00:00Z")),

@@ -123,8 +123,9 @@ func TestNoMoreOccurrencesAreListedThanTheCountLeaves(t *testing.T) {
 		}
 	}
 	w.add("c", "two", counted(5, 3, "2026-03-01T12:01:00Z"))
-	w.add("c", "last", counted(5, 9, "2026-03-01T12:01:00Z"))    // it was run manually, and has an occurrence left
-	w.add("c", "started", counted(5, 2, "2026-03-01T11:59:00Z")) // the first two of the three left came due since it was read
+	w.add("c", "last", counted(5, 9, "2026-03-01T12:01:00Z")) // it was run manually, and has an occurrence left
+	// the first two of the three left came due since it was read
+	w.add("c", "started", counted(5, 2, "2026-03-01T11:59:00Z"))
 	want := []string{"c/last 12:01:00", "c/started 12:01:00", "c/two 12:01:00", "c/two 12:02:00"}
 	for _, top := range []int{1, 100} {
 		require.Equal(t, want, due(t, w.overview(noon), ofC, noon.Add(time.Hour), listing.Page{Top: top}))

@@ -70,7 +70,8 @@ func TestNoLocalTimeComesTwiceOrIsLeftOutIfTheWorkerThatPlannedHasOtherTimeZones
 	}
 }
 
-// A list across many jobs plans from their outlines. One that was made by other rules says nothing about when the job is due.
+// A list across many jobs plans from their outlines. One that was made by other rules says nothing about when the job
+// is due.
 func TestAJobThatWasPlannedWithOtherTimeZonesIsAskedAlthoughItHasAnOutline(t *testing.T) {
 	workflowtest.UseZones(t, "2026b", mountain)
 	o := job.Outline{Created: noon.Add(-time.Hour), Recurrence: dailyInVancouver(9), Zones: "2026b", ZoneRules: rulesOfVancouver(t)}

@@ -29,13 +29,15 @@ type Checker struct {
 	namespace string
 	log       *slog.Logger
 
-	checks     singleflight.Group // one check at a time, shared by all callers that wait for it; guards the two members below
-	lastCheck  error              // of the last check
-	checkUntil time.Time          // when lastCheck expires
+	// one check at a time, shared by all callers that wait for it; guards the two members below
+	checks     singleflight.Group
+	lastCheck  error     // of the last check
+	checkUntil time.Time // when lastCheck expires
 
-	probe      singleflight.Group // one write at a time, shared by all callers that wait for it; guards the members below
-	lastResult error              // of the last write
-	validUntil time.Time          // when lastResult expires
+	// one write at a time, shared by all callers that wait for it; guards the members below
+	probe      singleflight.Group
+	lastResult error     // of the last write
+	validUntil time.Time // when lastResult expires
 }
 
 // New returns a Checker of the client's namespace.
@@ -43,10 +45,10 @@ func New(c client.Client, namespace string, log *slog.Logger) *Checker {
 	return &Checker{client: c, namespace: namespace, log: log}
 }
 
-// Check returns nil if jobs can be stored and run: Temporal answers, the namespace exists, a worker polls
-// both task queues, and Temporal accepts writes. Otherwise the error says what is missing; its text may be
-// shown to every caller. It returns within [Timeout]. Everyone may ask, as often as they like: callers share a check, whose
-// result counts for a second if all is well, and else for a tenth of one.
+// Check returns nil if jobs can be stored and run: Temporal answers, the namespace exists, a worker polls both task
+// queues, and Temporal accepts writes. Otherwise the error says what is missing; its text may be shown to every caller.
+// It returns within [Timeout]. Everyone may ask, as often as they like: callers share a check, whose result counts for
+// a second if all is well, and else for a tenth of one.
 func (c *Checker) Check(ctx context.Context) error {
 	result := c.checks.DoChan("", func() (any, error) { return nil, c.checkIfDue(context.WithoutCancel(ctx)) })
 	select {
@@ -62,7 +64,8 @@ const (
 	missingFresh = 100 * time.Millisecond
 )
 
-// checkIfDue returns the result of the last check if it is still valid, and otherwise checks. It is not safe for concurrent use.
+// checkIfDue returns the result of the last check if it is still valid, and otherwise checks. It is not safe for
+// concurrent use.
 func (c *Checker) checkIfDue(ctx context.Context) error {
 	if time.Now().Before(c.checkUntil) {
 		return c.lastCheck

@@ -70,8 +70,8 @@ func (r *Registrar) Growing(k job.CollectionKey) bool {
 	return growing
 }
 
-// Started records that the workflow of a registration was started. The next registration tells the collection, which
-// then does not have to look it up.
+// Started records that the workflow of a registration was started. The next registration reports it to the collection,
+// which then does not have to look it up.
 func (r *Registrar) Started(k job.CollectionKey, one workflows.Registration) {
 	id := k.WorkflowID()
 	r.growing.Put(id, struct{}{}, 1, maxCollections)
@@ -160,7 +160,8 @@ func (r *Registrar) Register(
 	if r.queue.add(id, one) {
 		go func() {
 			for batch := r.queue.nextBatch(id); batch != nil; batch = r.queue.nextBatch(id) {
-				r.register(context.WithoutCancel(batch[0].ctx), c, batch) // it must outlive the caller of any one registration
+				// it must outlive the caller of any one registration
+				r.register(context.WithoutCancel(batch[0].ctx), c, batch)
 			}
 		}()
 	}

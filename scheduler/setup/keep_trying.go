@@ -12,9 +12,9 @@ import (
 	"almanac/workflows"
 )
 
-// KeepTrying adds the search attributes to a namespace. It retries until the namespace has the search attributes, since Temporal may start
-// after the API. The pause between attempts doubles from 1 s to 1 min. The log has each reason once in a row. If it is to
-// have the search attribute of the next run, and has it, nextRunExists is called.
+// KeepTrying adds the search attributes to a namespace. It retries until the namespace has the search attributes, since
+// Temporal may start after the API. The pause between attempts doubles from 1 s to 1 min. The log has each reason once
+// in a row. If it is to have the search attribute of the next run, and has it, nextRunExists is called.
 func KeepTrying(ctx context.Context, o Options, log *slog.Logger, nextRunExists func()) {
 	logged := ""
 	for pause := time.Second; ; pause = min(2*pause, time.Minute) {

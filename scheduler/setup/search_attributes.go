@@ -20,8 +20,8 @@ import (
 )
 
 // SearchAttributes adds the search attributes that the namespace lacks, and returns their names. It returns when
-// Temporal lists workflows by all of them, or when ctx ends. If Temporal does not let this client add them, those
-// that exist are enough, and the error about missing ones is a [RefusedError]. Optional ones may be among them, or be all.
+// Temporal lists workflows by all of them, or when ctx ends. If Temporal does not let this client add them, those that
+// exist are enough, and the error about missing ones is a [RefusedError]. Optional ones may be among them, or be all.
 func (o Options) SearchAttributes(ctx context.Context) (added []string, err error) {
 	missing, err := o.missingAttributes(ctx)
 	if err != nil || len(missing) == 0 {

@@ -18,14 +18,16 @@ import (
 // The bounds of docs/bounds.md, in bytes as encoded.
 const (
 	maxHandedOver = 1_600_000 // of the next run's input; the server's limit is 2 MiB
-	maxScheduled  = 2_000_000 // of the activities of one workflow task; the server's limit for all of its commands is 4 MiB
-	maxDefinition = 24 << 10  // of a definition; input refuses longer ones
+	// of the activities of one workflow task; the server's limit for all of its commands is 4 MiB.
+	maxScheduled  = 2_000_000
+	maxDefinition = 24 << 10 // of a definition; input refuses longer ones
 )
 
 // worst is what a receiver answers that takes most bytes in JSON.
 var worst = strings.Repeat("<", 2500)
 
-// largest returns the largest definition that is accepted. Its error action has placeholders for what failed, and takes most of it.
+// largest returns the largest definition that is accepted. Its error action has placeholders for what failed, and takes
+// most of it.
 func largest(t *testing.T, recurrence string) job.Definition {
 	t.Helper()
 	properties := func(body int) string {

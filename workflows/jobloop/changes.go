@@ -77,8 +77,8 @@ func enable(d job.Definition) *job.Definition {
 	return &d
 }
 
-// applyCollection applies the state of the collection. An older one than that applied last arrived late, or is that of an earlier
-// collection of the name, and changes nothing.
+// applyCollection applies the state of the collection. An older one than that applied last arrived late, or is that of
+// an earlier collection of the name, and changes nothing.
 func (j *loop) applyCollection(ctx workflow.Context, c *workflows.CollectionState) {
 	if c.Generation < j.Collection {
 		return

@@ -575,7 +575,8 @@ func TestSecretsStayWithTheirTarget(t *testing.T) {
 		t.Parallel()
 		w := start(t)
 		moved := w.update(30*time.Second, workflows.UpdateReplace, at("new.example", "hunter3"))
-		late := w.update(40*time.Second, workflows.UpdateReplace, at("old.example", "left out")) // for an earlier version of the job, without a generation
+		// for an earlier version of the job, without a generation
+		late := w.update(40*time.Second, workflows.UpdateReplace, at("old.example", "left out"))
 		w.run(90 * time.Second)
 		moved.ok(t)
 		late.refused(t, workflows.ErrTypeInvalid)

@@ -10,22 +10,24 @@ import (
 	"almanac/workflows"
 )
 
-// confirmPatience is how long a job that was started late waits for its collection before it runs anything. After that it runs, and
-// the collection is still asked: it must not delay the schedule.
+// confirmPatience is how long a job that was started late waits for its collection before it runs anything. After that
+// it runs, and the collection is still asked: it must not delay the schedule.
 const confirmPatience = 10 * time.Second
 
-// confirm asks the collection whether the job's name is registered for it, if the job was started so late that the name may have been
-// forgotten. A job that is not registered ends before it runs anything.
+// confirm asks the collection whether the job's name is registered for it, if the job was started so late that the name
+// may have been forgotten. A job that is not registered ends before it runs anything.
 func (j *loop) confirm(ctx workflow.Context) {
 	late := workflows.StartedLate(ctx, j.Registration)
 	if late {
 		j.Unconfirmed = true
-		_ = j.requests.turns.Wait(ctx) // nobody else has asked for a turn yet; until it ends, nothing is decided or changed
+		// nobody else has asked for a turn yet; until it ends, nothing is decided or changed
+		_ = j.requests.turns.Wait(ctx)
 	}
 	if !j.Unconfirmed {
 		return
 	}
-	asking, _ := workflow.NewDisconnectedContext(ctx) // a job that is deleted by cancelling its workflow answers all the same
+	// a job that is deleted by cancelling its workflow answers all the same
+	asking, _ := workflow.NewDisconnectedContext(ctx)
 	asking = workflow.WithActivityOptions(asking, workflow.ActivityOptions{
 		StartToCloseTimeout: time.Minute,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: time.Minute},
@@ -52,7 +54,8 @@ func (j *loop) confirm(ctx workflow.Context) {
 	})
 }
 
-// confirmed ends the job if it is not registered. Its name then belongs to nobody or to another job, so the collection is not notified.
+// confirmed ends the job if it is not registered. Its name then belongs to nobody or to another job, so the collection
+// is not notified.
 func (j *loop) confirmed(ctx workflow.Context, answer workflow.Future) {
 	err := answer.Get(ctx, nil)
 	j.Unconfirmed = false

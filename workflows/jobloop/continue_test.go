@@ -223,7 +223,8 @@ func TestARunDoesNotEndBeforeAnUpdateIsAnswered(t *testing.T) {
 	w.takes(10 * time.Second)
 	w.lookTakes = time.Second
 	w.suggest = time.Second
-	a := w.replace(9500*time.Millisecond, every(minutely+`,"overlapPolicy":"Skip"`)) // being handled when the execution ends
+	// being handled when the execution ends
+	a := w.replace(9500*time.Millisecond, every(minutely+`,"overlapPolicy":"Skip"`))
 	w.run(65 * time.Second)
 	require.Equal(t, job.OverlapSkip, a.ok(t).Definition.Recurrence.OverlapPolicy)
 	require.Equal(t, newYear.Add(a.at), w.runs[1].start.UTC())
@@ -312,7 +313,8 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 	w := newJobEnv(t, once)
 	w.next, w.now = in, at(5)
 	w.suggest, w.raising, w.confirms = time.Second, never, time.Hour
-	w.update(6*time.Minute, workflows.UpdateCollection, workflows.CollectionState{Generation: 2}) // an old one, which wakes the loop
+	// an old one, which wakes the loop
+	w.update(6*time.Minute, workflows.UpdateCollection, workflows.CollectionState{Generation: 2})
 	w.run(7 * time.Minute)
 	require.Len(t, w.runs, 2)
 	require.NotEqual(t, in.ChangedRun, w.runs[1].ChangedRun)
@@ -373,7 +375,8 @@ func TestTheNextRunGetsTheRunOfTheNewestChange(t *testing.T) {
 			w := newJobEnv(t, every(minutely))
 			w.next.ChangedRun = tt.earlier
 			if tt.update {
-				w.update(90*time.Second, workflows.UpdateCollection, collectionIs(true)) // changes nothing, but was asked for
+				// changes nothing, but was asked for
+				w.update(90*time.Second, workflows.UpdateCollection, collectionIs(true))
 			}
 			w.suggest = 2 * time.Minute
 			w.run(3 * time.Minute)

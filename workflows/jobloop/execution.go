@@ -30,7 +30,8 @@ func (j *loop) start(ctx workflow.Context, due time.Time) {
 	j.beginExecution(ctx, e, planned.Format(time.RFC3339), due)
 }
 
-// runManually starts a manual run, and returns the name of the execution. While the run drains, it is left to the next run of the workflow.
+// runManually starts a manual run, and returns the name of the execution. While the run drains, it is left to the next
+// run of the workflow.
 func (j *loop) runManually(ctx workflow.Context) (name string) {
 	j.Numbered++
 	manual := state.ManualRun{Repeat: j.Numbered, Caller: execution.CallerOf(audit.ActorOf(ctx))}

@@ -20,8 +20,9 @@ func (j *loop) failing() bool {
 // a change ended.
 func (j *loop) counted() int { return j.Outcomes.ConsecutiveFailures - j.Forgiven }
 
-// disableAfterFailures disables the job if so many executions in a row failed. From now on no occurrence is started. The change
-// waits for its turn. It is not made if the definition was changed meanwhile: the failures were those of the old one.
+// disableAfterFailures disables the job if so many executions in a row failed. From now on no occurrence is started.
+// The change waits for its turn. It is not made if the definition was changed meanwhile: the failures were those of the
+// old one.
 func (j *loop) disableAfterFailures(ctx workflow.Context) {
 	if !j.failing() || j.disabling {
 		return

@@ -35,7 +35,8 @@ const (
 	killedUnreported                   // worker crash while the outcome, which is recorded, waits to be reported
 	pausedFenced                       // worker paused after the fence, for longer than the lease
 	late                               // passes the fence hostWait+100 ms after the due time
-	hostFull                           // host full until hostWait after the due time; the attempt is made hostPause later
+	// host full until hostWait after the due time; the attempt is made hostPause later.
+	hostFull
 )
 
 const (
@@ -174,7 +175,8 @@ func (w *jobEnv) perform(ctx workflow.Context, in activities.Input, o workflow.A
 	p := &pending{id: o.ActivityID, ctx: ctx}
 	w.pending = append(w.pending, p)
 	out, err := w.retry(ctx, p, in, o)
-	w.pending = slices.DeleteFunc(w.pending, func(other *pending) bool { return other == p }) // not reached if the workflow ends before
+	// not reached if the workflow ends before
+	w.pending = slices.DeleteFunc(w.pending, func(other *pending) bool { return other == p })
 	return out, err
 }
 
@@ -187,7 +189,8 @@ func (w *jobEnv) retry(ctx workflow.Context, p *pending, in activities.Input, o 
 	p.since = workflow.Now(ctx)
 	interval := policy.InitialInterval
 	for attempt := int32(1); ; attempt++ {
-		if err := p.wait(ctx, max(0, p.Next.Sub(workflow.Now(ctx)))); err != nil { // the worker that has it gives it up then
+		if err := p.wait(ctx, max(0, p.Next.Sub(workflow.Now(ctx)))); err != nil {
+			// the worker that has it gives it up then
 			return nil, err
 		}
 		s := sentAttempt{Input: in, options: o, number: len(p.Attempts) + 1, began: workflow.Now(ctx).UTC()}

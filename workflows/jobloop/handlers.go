@@ -218,8 +218,8 @@ func (j *loop) validate(ctx workflow.Context, r workflows.ReplaceRequest) error 
 	return nil
 }
 
-// handleTest sends a test to the targets of the job's own notifications, once to each, and returns the results. The end of
-// the job does not wait for them.
+// handleTest sends a test to the targets of the job's own notifications, once to each, and returns the results. The end
+// of the job does not wait for them.
 func (j *loop) handleTest(ctx workflow.Context) ([]notification.Delivery, error) {
 	j.requests.updated++
 	var results []notification.Delivery

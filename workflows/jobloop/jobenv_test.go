@@ -72,21 +72,22 @@ type jobEnv struct {
 	nextLoss    int                          // loss time that executions return, in milliseconds
 	queued      time.Duration                // time until a worker has an activity
 	retryQueued time.Duration                // time until a worker has the retry of an activity
-	suggest     time.Duration                // when the server suggests to continue as new, from the start of a run; 0: never
-	downUntil   time.Time                    // until then the server detects no loss
-	lookTakes   time.Duration                // duration of a lookup of attempts
-	lookAges    time.Duration                // age of its answer
-	lookFails   int                          // how often it fails
-	fences      time.Duration                // from the fence of an attempt to its due time; 0: fenceAhead
-	releasing   time.Duration                // how long a worker takes to release an attempt
-	raising     time.Duration                // how long it takes to hand over alerts
-	unreachable bool                         // there is no workflow that delivers alerts
-	sending     time.Duration                // how long a test of a notification takes
-	removal     time.Duration                // duration of the signal to the collection that the job is gone
-	gone        bool                         // there is no collection
-	confirms    time.Duration                // how long the collection takes to say whether the job is registered
-	refusal     error                        // its answer
-	listed      string                       // the search attribute of the last outcome, if the job was started with it
+	// when the server suggests to continue as new, from the start of a run; 0: never
+	suggest     time.Duration
+	downUntil   time.Time     // until then the server detects no loss
+	lookTakes   time.Duration // duration of a lookup of attempts
+	lookAges    time.Duration // age of its answer
+	lookFails   int           // how often it fails
+	fences      time.Duration // from the fence of an attempt to its due time; 0: fenceAhead
+	releasing   time.Duration // how long a worker takes to release an attempt
+	raising     time.Duration // how long it takes to hand over alerts
+	unreachable bool          // there is no workflow that delivers alerts
+	sending     time.Duration // how long a test of a notification takes
+	removal     time.Duration // duration of the signal to the collection that the job is gone
+	gone        bool          // there is no collection
+	confirms    time.Duration // how long the collection takes to say whether the job is registered
+	refusal     error         // its answer
+	listed      string        // the search attribute of the last outcome, if the job was started with it
 	events      []*event
 
 	newerZones func() // has the other worker's time zones in use; nil: there is no other worker

@@ -34,11 +34,11 @@ import (
 // keepFinal is how long a completed or faulted job is kept after its last execution or change.
 const keepFinal = 60 * 24 * time.Hour
 
-// A run continues as new after ExecutionsPerRun executions, or when the server suggests it, once no
-// attempt is being made. Without the workflow in its cache, as after a crash, worker and server spend 0.7 ms
-// on each execution of the run; a new run costs 17 ms. If attempts always overlap, or requests come without end, the run
-// drains at the drain limits, far below those at which the server ends a workflow (51,200 events, 50 MB) or refuses requests
-// (2,000 updates, 10,000 signals): it starts nothing, takes back the occurrence that is held, and continues as new when the
+// A run continues as new after ExecutionsPerRun executions, or when the server suggests it, once no attempt is being
+// made. Without the workflow in its cache, as after a crash, worker and server spend 0.7 ms on each execution of the
+// run; a new run costs 17 ms. If attempts always overlap, or requests come without end, the run drains at the drain
+// limits, far below those at which the server ends a workflow (51,200 events, 50 MB) or refuses requests (2,000
+// updates, 10,000 signals): it starts nothing, takes back the occurrence that is held, and continues as new when the
 // current attempts have ended.
 const (
 	ExecutionsPerRun = 50
@@ -108,7 +108,8 @@ func (j *loop) run(ctx workflow.Context) error {
 		info := workflow.GetInfo(ctx)
 		j.full = j.full || info.GetCurrentHistoryLength() >= drainEvents || info.GetCurrentHistorySize() >= drainBytes
 		expires := j.expires()
-		if ctx.Err() != nil || !expires.IsZero() && !workflow.Now(ctx).Before(expires) { // cancelling the workflow itself deletes the job
+		if ctx.Err() != nil || !expires.IsZero() && !workflow.Now(ctx).Before(expires) {
+			// cancelling the workflow itself deletes the job
 			_ = j.requests.change(ctx, allowed(j.remove)) // cannot fail
 		}
 		j.takeBackHeld(ctx)
@@ -185,8 +186,9 @@ func (j *loop) finishIfOver(ctx workflow.Context) {
 // situation returns what the decision about the next occurrence depends on.
 func (j *loop) situation(due, now time.Time) plan.Situation {
 	return plan.Situation{
-		Due:       due,
-		Another:   len(j.Plan.Due) > 1 && !j.Plan.Due[1].After(now), // regardless of recurrence.count, which dropped occurrences do not use up
+		Due: due,
+		// regardless of recurrence.count, which dropped occurrences do not use up
+		Another:   len(j.Plan.Due) > 1 && !j.Plan.Due[1].After(now),
 		Busy:      j.executions.Busy(j.overlap()),
 		Crowded:   j.executions.Crowded(),
 		Unknown:   j.executions.Unknown(),
@@ -311,8 +313,9 @@ func (j *loop) draining() bool {
 	return j.full || j.begun >= drainAfter || j.requests.many()
 }
 
-// takeBackHeld returns the occurrence that is held to the plan while the run drains, or if nothing else keeps a long run from
-// continuing as new. One that is due soon stays: its request may leave, and then it has to be an execution with all its retries.
+// takeBackHeld returns the occurrence that is held to the plan while the run drains, or if nothing else keeps a long
+// run from continuing as new. One that is due soon stays: its request may leave, and then it has to be an execution
+// with all its retries.
 func (j *loop) takeBackHeld(ctx workflow.Context) {
 	held := j.executions.Held(workflow.Now(ctx))
 	inTheWay := j.draining() || j.long(ctx) && j.executions.Trying() == 1 && j.requests.finished(ctx)

@@ -33,8 +33,8 @@ func (o *shownOutline) explains(t *testing.T, start time.Time, succeeded bool) b
 	return ok && !start.After(due.Add(job.RegularDelay))
 }
 
-// requireOutlined requires that the memo showed at any time an outline that explains all entries of the history, but for
-// those of the last minutes.
+// requireOutlined requires that the memo showed at any time an outline that explains all entries of the history, but
+// for those of the last minutes.
 func (w *jobEnv) requireOutlined() {
 	w.t.Helper()
 	end := w.env.Now()

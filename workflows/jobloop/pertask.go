@@ -8,9 +8,9 @@ import (
 	"almanac/workflows/internal/await"
 )
 
-// What one workflow task does at most. The server terminates a workflow whose task takes more than 4 MiB in all. The requests of the
-// updates that it accepts are among that, and bounded by the server's setting history.maxInFlightUpdatePayloads or by the
-// number of updates in flight.
+// What one workflow task does at most. The server terminates a workflow whose task takes more than 4 MiB in all. The
+// requests of the updates that it accepts are among that, and bounded by the server's setting
+// history.maxInFlightUpdatePayloads or by the number of updates in flight.
 const (
 	activitiesPerTask = 50 // of actions: 1.6 MB with the largest definition, names and texts
 	answersPerTask    = 25 // of updates: 0.7 MB with the largest definition

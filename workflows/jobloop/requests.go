@@ -28,7 +28,7 @@ const (
 // arrived. key and state are required.
 type requests struct {
 	key   job.Key
-	state *state.Input // knows which updates were applied
+	state *state.Input // keeps the ids of applied updates
 
 	turns     await.Turns // of the changes; while one is applied, nothing is decided
 	signals   signalHandlers
@@ -120,7 +120,7 @@ func withoutAnswer(apply func(workflow.Context) error) func(workflow.Context) (s
 	return func(ctx workflow.Context) (string, error) { return "", apply(ctx) }
 }
 
-// forgetRequests forgets what nobody repeats any more.
+// forgetRequests forgets requests that are too old to be repeated.
 func forgetRequests(in *state.Input, now time.Time) {
 	in.Applied.Forget(now.Add(-repeatedFor))
 	in.Reruns.Forget(now.Add(-rerunFor))

@@ -11,7 +11,8 @@ import (
 	"almanac/workflows"
 )
 
-// maxSkips is the maximum number of occurrences to come that are skipped: each is part of the job's state and of its outline.
+// maxSkips is the maximum number of occurrences to come that are skipped: each is part of the job's state and of its
+// outline.
 const maxSkips = 100
 
 // handleSkip skips the next occurrence: it is not run. With a due time other than the zero one, it skips that
@@ -47,7 +48,8 @@ func (j *loop) skip(ctx workflow.Context, due time.Time) error {
 			job.NewTime(next), withdrawMargin.Seconds()))
 	}
 	j.Skips = append(j.Skips, next)
-	if len(j.Plan.Due) > 0 && j.Plan.Due[0].Equal(next) { // otherwise it was recorded as cancelled when the worker gave it back
+	if len(j.Plan.Due) > 0 && j.Plan.Due[0].Equal(next) {
+		// otherwise it was recorded as cancelled when the worker gave it back
 		j.Plan.Due = j.Plan.Due[1:]
 		j.generator.noteCancelled(ctx, next, 0, "a request skipped it")
 	}
@@ -56,8 +58,8 @@ func (j *loop) skip(ctx workflow.Context, due time.Time) error {
 	return nil
 }
 
-// forgetSkips forgets occurrences that were skipped and that no plan can have any more. Those that are to come do not count as decided:
-// a new schedule can have occurrences before them.
+// forgetSkips forgets occurrences that were skipped and that no plan can have any more. Those that are to come do not
+// count as decided: a new schedule can have occurrences before them.
 func (j *loop) forgetSkips(now time.Time) {
 	if j.executions.Occurrences() == 0 {
 		next, left := j.Next()

@@ -41,8 +41,8 @@ func (j *loop) snapshot() job.Job {
 	return s
 }
 
-// handleStatus returns the job as it stands, with the executions that have not ended; none once it is deleted, whatever its workflow
-// still has to do.
+// handleStatus returns the job as it stands, with the executions that have not ended; none once it is deleted, whatever
+// its workflow still has to do.
 func (j *loop) handleStatus(ctx workflow.Context) (job.Job, error) {
 	if j.gone {
 		return job.Job{}, j.mayChange()

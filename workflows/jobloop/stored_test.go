@@ -10,8 +10,8 @@ import (
 	"almanac/workflows"
 )
 
-// fifthTuesday is the fifth Tuesday of a February, which only leap years have, every 17 months from September 2026: 2028-02-29, and then
-// 2980-02-29.
+// fifthTuesday is the fifth Tuesday of a February, which only leap years have, every 17 months from September 2026:
+// 2028-02-29, and then 2980-02-29.
 const fifthTuesday = `"action":{` + get + `},"startTime":"2026-09-01T00:00:00Z",` +
 	`"recurrence":{"frequency":"month","interval":17,"schedule":{"months":[2],"monthlyOccurrences":[{"day":"Tuesday","occurrence":5}]}}`
 

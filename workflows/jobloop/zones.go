@@ -14,21 +14,22 @@ import (
 	"almanac/workflows/plan"
 )
 
-// A plan depends on the time zone database of the worker that made it; its release is recorded with the plan. A worker with a newer
-// release plans again: when the job needs further occurrences, or when a worker of that release asks for it by [workflows.SignalZones].
-// A worker with an older one plans nothing. What is planned runs as planned, and an activity asks other workers.
+// A plan depends on the time zone database of the worker that made it; its release is recorded with the plan. A worker
+// with a newer release plans again: when the job needs further occurrences, or when a worker of that release asks for
+// it by [workflows.SignalZones]. A worker with an older one plans nothing. Planned occurrences run as planned, and an
+// activity asks other workers.
 
-// planning are the options of the activity that plans with another worker. A worker that is too old refuses, and the server gives
-// the activity to another one, which may be the same, until one plans. The interval becomes so long because all jobs of a zone may wait,
-// for as long as no worker has the release: 10,000 make 33 attempts a second then.
+// planning are the options of the activity that plans with another worker. A worker that is too old refuses, and the
+// server gives the activity to another one, which may be the same, until one plans. The interval becomes so long
+// because all jobs of a zone may wait, for as long as no worker has the release: 10,000 make 33 attempts a second then.
 var planning = workflow.ActivityOptions{
 	Summary:             "plan with newer time zones",
 	StartToCloseTimeout: 20 * time.Second,
 	RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 1.5, MaximumInterval: 5 * time.Minute},
 }
 
-// askAnother asks another worker, whose time zones are not older than those of the plan, since those of this one are. A request that is
-// overtaken by another one is dropped.
+// askAnother asks another worker, whose time zones are not older than those of the plan, since those of this one are. A
+// request that is overtaken by another one is dropped.
 func (g *generator) askAnother(ctx workflow.Context, r *plan.Request, behind string) {
 	g.Behind = behind
 	g.asked = r
@@ -74,8 +75,8 @@ func (g *generator) remembered() []time.Time {
 	return append(times, g.executions.Times()...)
 }
 
-// move notes that the plan was made by other rules of the time zone than the one before: what is remembered by its time has another
-// one. An execution that is held keeps its due time; if it returns to the plan, it has the new one.
+// move notes that the plan was made by other rules of the time zone than the one before: what is remembered by its time
+// has another one. An execution that is held keeps its due time; if it returns to the plan, it has the new one.
 func (g *generator) move(ctx workflow.Context, m *plan.Moved) {
 	skips := len(g.Skips)
 	g.Decided = m.Times[0]

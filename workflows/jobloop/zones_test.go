@@ -32,7 +32,8 @@ func dailyAt(hours string) string {
 	return every(`"frequency":"day","schedule":{"hours":[` + hours + `],"minutes":[0]},` + vancouver)
 }
 
-// becomes has the worker use another release from a time on, and asks the job to plan again as a worker does that starts with it.
+// becomes has the worker use another release from a time on, and asks the job to plan again as a worker does that
+// starts with it.
 func (w *jobEnv) becomes(at time.Duration, release string, rules map[string]string) {
 	zones := workflowtest.Zones(w.t, release, rules)
 	w.at(at, func() {

@@ -26,9 +26,10 @@ type Channel struct {
 	Left  int       `json:"left,omitempty"` // their number
 	Used  time.Time `json:"used"`           // when the last message began that has an alert
 
-	Open    notification.Incidents `json:"open,omitempty"`   // of a PagerDuty target
-	Resolve time.Time              `json:"resolve,omitzero"` // when recoveries that were not delivered are sent again, if no message is before
-	Pause   time.Duration          `json:"pause,omitempty"`  // until then, at the last failure
+	Open notification.Incidents `json:"open,omitempty"` // of a PagerDuty target
+	// when recoveries that were not delivered are sent again, if no message is before
+	Resolve time.Time     `json:"resolve,omitzero"`
+	Pause   time.Duration `json:"pause,omitempty"` // until then, at the last failure
 
 	number int  // in order of creation
 	target int  // size of the target
@@ -44,8 +45,8 @@ const (
 	maxPause   = 6 * time.Hour
 )
 
-// What a channel can grow by as JSON without another alert that is listed: by times, numbers, counts and ids, and for each incident by the recovery
-// that a message has of it.
+// What a channel can grow by as JSON without another alert that is listed: by times, numbers, counts and ids, and for
+// each incident by the recovery that a message has of it.
 const (
 	channelGrowth  = 600
 	incidentGrowth = 500
@@ -69,8 +70,8 @@ func (c *Channel) add(to *job.Notification, a *notification.Alert) {
 	}
 }
 
-// wakes returns when the channel has something to do: to begin a message or an attempt, or to be forgotten. It is not asked while an activity
-// makes an attempt.
+// wakes returns when the channel has something to do: to begin a message or an attempt, or to be forgotten. It is not
+// asked while an activity makes an attempt.
 func (c *Channel) wakes() time.Time {
 	switch {
 	case c.Sending != nil:

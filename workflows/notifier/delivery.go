@@ -16,21 +16,22 @@ import (
 
 // Limits of the activities that deliver.
 const (
-	// maxSending is the maximum number of messages that are being sent at once, which take at most maxPending activities: one each if
-	// they are few, and otherwise batchSize together. The server limits pending activities to 2,000.
+	// maxSending is the maximum number of messages that are being sent at once, which take at most maxPending
+	// activities: one each if they are few, and otherwise batchSize together. The server limits pending activities to
+	// 2,000.
 	maxSending = 500
 	maxPending = 100
 	maxAlone   = 10
 	batchSize  = 25
 
-	// maxStart is the size limit of the messages and targets whose delivery begins in one workflow task, as JSON, and batchBytes that
-	// of one activity with several of them. The server limits a task to 4 MiB.
+	// maxStart is the size limit of the messages and targets whose delivery begins in one workflow task, as JSON, and
+	// batchBytes that of one activity with several of them. The server limits a task to 4 MiB.
 	maxStart   = 512 << 10
 	batchBytes = 256 << 10
 )
 
-// start begins the deliveries that may begin now, and forgets channels that have nothing to do. It returns when it is to be called
-// again if nothing changes; zero for never.
+// start begins the deliveries that may begin now, and forgets channels that have nothing to do. It returns when it is
+// to be called again if nothing changes; zero for never.
 func (n *notifier) start(ctx workflow.Context, now time.Time) (wake time.Time) {
 	var ready []*Channel
 	bytes, forgot := 0, false
@@ -43,7 +44,7 @@ func (n *notifier) start(ctx workflow.Context, now time.Time) (wake time.Time) {
 		if n.sending+len(ready) >= maxSending || n.pending >= maxPending { // until a delivery has ended
 			break
 		}
-		if bytes >= maxStart { // another workflow task goes on
+		if bytes >= maxStart { // another workflow task continues
 			wake = now.Add(time.Millisecond)
 			break
 		}
@@ -71,8 +72,8 @@ func (n *notifier) start(ctx workflow.Context, now time.Time) (wake time.Time) {
 // sendBytes returns the size of the message that is sent and its target.
 func (c *Channel) sendBytes() int { return c.target + c.Sending.Size() + channelGrowth }
 
-// batches divides channels among activities. Targets that did not answer the last attempt are not together with others, which would wait for
-// them, nor are those that get several posts.
+// batches divides channels among activities. Targets that did not answer the last attempt are not together with others,
+// which would wait for them, nor are those that get several posts.
 func batches(ready []*Channel) (all [][]*Channel) {
 	if len(ready) <= maxAlone {
 		for _, c := range ready {
@@ -145,8 +146,8 @@ func (n *notifier) attempted(ctx workflow.Context, c *Channel, in *notify.Item, 
 	n.queue.place(c)
 }
 
-// send makes an attempt to deliver each of some messages, in one activity, and returns a report of each. An attempt that is lost with its worker
-// is one that failed.
+// send makes an attempt to deliver each of some messages, in one activity, and returns a report of each. An attempt
+// that is lost with its worker is one that failed.
 func send(ctx workflow.Context, items []notify.Item) []notify.Report {
 	posts := 1
 	for i := range items {

@@ -16,8 +16,8 @@ import (
 	"almanac/workflows"
 )
 
-// A held alert waits for the targets of the collection. More are the counts of further ones for which there was no room, by the same
-// notifications.
+// A held alert waits for the targets of the collection. More are the counts of further ones for which there was no
+// room, by the same notifications.
 type held struct {
 	notification.Raised
 	More []notification.Count `json:"more,omitempty"`
@@ -71,7 +71,8 @@ func (n *notifier) take(ctx workflow.Context, r *notification.Raised) {
 	}
 }
 
-// hold keeps an alert for the targets of the collection. If there is no room, it is counted beside one by the same notifications.
+// hold keeps an alert for the targets of the collection. If there is no room, it is counted beside one by the same
+// notifications.
 func (n *notifier) hold(r *notification.Raised) {
 	h := &held{Raised: *r}
 	if size := h.size(); n.fits(size) {
@@ -88,7 +89,8 @@ func (n *notifier) hold(r *notification.Raised) {
 	n.lose(1)
 }
 
-// fits reports whether so many bytes more can be held. If they cannot, it removes what messages list beyond their first alerts.
+// fits reports whether so many bytes more can be held. If they cannot, it removes what messages list beyond their first
+// alerts.
 func (n *notifier) fits(size int) bool {
 	if n.bytes+size > maxStateBytes && !n.short {
 		n.short = true
@@ -101,7 +103,8 @@ func (n *notifier) fits(size int) bool {
 	return n.bytes+size <= maxStateBytes
 }
 
-// add adds an alert to the channel of a notification's target. If there is no room, it is only counted, or lost if no message waits.
+// add adds an alert to the channel of a notification's target. If there is no room, it is only counted, or lost if no
+// message waits.
 func (n *notifier) add(to *job.Notification, key string, a *notification.Alert) {
 	c := n.channels[notification.TargetID(&to.Target)]
 	size := a.Size()
@@ -116,7 +119,8 @@ func (n *notifier) add(to *job.Notification, key string, a *notification.Alert) 
 	}
 	listed, open := len(c.Waiting.Alerts), len(c.Open)
 	switch {
-	case n.fits(size), notification.HasIncidents(&to.Target) && a.Event == job.EventRecovered: // of which little is kept
+	case n.fits(size), notification.HasIncidents(&to.Target) && a.Event == job.EventRecovered:
+		// of which little is kept
 		c.add(to, a)
 	case c.Waiting.Total() > 0:
 		c.Waiting.Count(a.Event, 1)
@@ -146,7 +150,8 @@ func (n *notifier) assign(ctx workflow.Context) {
 	})
 }
 
-// targets returns the notifications of a collection. While that does not answer, the server repeats the activity, at longer and longer intervals.
+// targets returns the notifications of a collection. While that does not answer, the server repeats the activity, at
+// longer and longer intervals.
 func targets(ctx workflow.Context, k job.CollectionKey) (list []job.Notification, err error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 30 * time.Second, Summary: "targets of the job collection",
@@ -156,7 +161,8 @@ func targets(ctx workflow.Context, k job.CollectionKey) (list []job.Notification
 	return list, err
 }
 
-// inherit gives the first alerts that wait, so many, to the channels of the collection's targets. The others may be by newer notifications.
+// inherit gives the first alerts that wait, so many, to the channels of the collection's targets. The others may be by
+// newer notifications.
 func (n *notifier) inherit(list []job.Notification, asked int) {
 	inbox := n.Inbox[:asked]
 	n.Inbox = slices.Clone(n.Inbox[asked:])
@@ -187,8 +193,8 @@ func (n *notifier) addMore(to *job.Notification, more []notification.Count) {
 	}
 }
 
-// maxSeen is the minimum number of the newest alerts that are recognized if they are handed over again: two storms of 10,000 jobs. Some more are
-// kept, so that they need not be removed one by one.
+// maxSeen is the minimum number of the newest alerts that are recognized if they are handed over again: two storms of
+// 10,000 jobs. Some more are kept, so that they need not be removed one by one.
 const (
 	maxSeen   = 20_000
 	extraSeen = 1_000

@@ -1,12 +1,13 @@
-// Package notifier holds the workflow that delivers the alerts of a collection's jobs. A collection has several, its shards
-// ([notification.Shard]), so that a storm is shared among them.
+// Package notifier holds the workflow that delivers the alerts of a collection's jobs. A collection has several, its
+// shards ([notification.Shard]), so that a storm is shared among them.
 //
-// Alerts arrive as signals. Those that arrive within a short time are looked at together, and their message leaves then. After
-// a message about several alerts, and after a few about one each, what follows within a minute is one digest. Each target has
-// a channel with its messages. Attempts to deliver them are made by activities, each with one attempt for one or several channels.
+// Alerts arrive as signals. Those that arrive within a short time are looked at together, and their message leaves
+// then. After a message about several alerts, and after a few about one each, what follows within a minute is one
+// digest. Each target has a channel with its messages. Attempts to deliver them are made by activities, each with one
+// attempt for one or several channels.
 //
-// notifier.go is the loop, inbox.go gives the alerts to channels, channel.go says what a channel does when, queue.go finds the channels that
-// have something to do, delivery.go sends, raise.go is for the workflows that raise alerts.
+// notifier.go is the loop, inbox.go gives the alerts to channels, channel.go says what a channel does when, queue.go
+// finds the channels that have something to do, delivery.go sends, raise.go is for the workflows that raise alerts.
 package notifier
 
 import (
@@ -26,8 +27,9 @@ import (
 const (
 	// gatherTime is how long the first alert waits for others that have the same cause.
 	gatherTime = 500 * time.Millisecond
-	// window is the time from the beginning of a message about several alerts to a target until the next. Alerts wait for it
-	// together. As many as atOnce messages about one alert each leave at once in that time, and the next one after it.
+	// window is the time from the beginning of a message about several alerts to a target until the next. Alerts wait
+	// for it together. As many as atOnce messages about one alert each leave at once in that time, and the next one
+	// after it.
 	window = time.Minute
 	atOnce = 5
 	// keep is how long the workflow runs after its last alert, so that its deliveries can be read.
@@ -36,15 +38,17 @@ const (
 	// maxSignals is the maximum number of signals that one workflow task takes up, each of at most 256 KiB.
 	maxSignals = 4
 
-	// maxStateBytes is the limit of the alerts and targets that a run holds, as JSON. With maxSeen ids, which take 225 kB, and
-	// maxDeliveries deliveries of at most 6 kB, the input of the next run is below the server's limit of 2 MiB, encryption included.
+	// maxStateBytes is the limit of the alerts and targets that a run holds, as JSON. With maxSeen ids, which take 225
+	// kB, and maxDeliveries deliveries of at most 6 kB, the input of the next run is below the server's limit of 2 MiB,
+	// encryption included.
 	maxStateBytes = 1_500_000
 	maxDeliveries = 50
 )
 
-// A run continues as new when it is long and nothing is being sent: a server suggests that after 4,096 events or 4 MiB. At full events or bytes it
-// begins no more deliveries, which end within seconds. At most events or bytes it continues as new in any case, and what is being sent is sent
-// again. A server takes 10,000 signals to a run, and ends one with 51,200 events or 50 MB; what arrives during one task comes on top.
+// A run continues as new when it is long and nothing is being sent: a server suggests that after 4,096 events or 4 MiB.
+// At full events or bytes it begins no more deliveries, which end within seconds. At most events or bytes it continues
+// as new in any case, and what is being sent is sent again. A server takes 10,000 signals to a run, and ends one with
+// 51,200 events or 50 MB; what arrives during one task comes on top.
 const (
 	fullEvents = 8_000
 	fullBytes  = 12 << 20
@@ -55,9 +59,11 @@ const (
 // Input is the input of a run of [Workflow].
 type Input struct {
 	notification.Shard
-	Channels   []*Channel              `json:"channels,omitempty"`   // in order of creation
-	Inbox      []*held                 `json:"inbox,omitempty"`      // alerts that wait for the targets of the collection
-	Seen       []byte                  `json:"seen,omitempty"`       // hashes of the ids of the newest alerts, oldest first
+	Channels []*Channel `json:"channels,omitempty"` // in order of creation
+	// alerts that wait for the targets of the collection
+	Inbox []*held `json:"inbox,omitempty"`
+	// hashes of the ids of the newest alerts, oldest first
+	Seen       []byte                  `json:"seen,omitempty"`
 	Deliveries []notification.Delivery `json:"deliveries,omitempty"` // newest last
 }
 
@@ -162,11 +168,12 @@ func (n *notifier) run(ctx workflow.Context) error {
 	}
 }
 
-// maxInput is the size limit of the input of the next run as JSON, in bytes: the server's of 2 MiB without what encryption adds.
+// maxInput is the size limit of the input of the next run as JSON, in bytes: the server's of 2 MiB without what
+// encryption adds.
 const maxInput = 2_060_000
 
-// handOver prepares the input of the next run. What is held is bounded so that it fits. In case that is wrong, it drops the newest channels: a run that
-// cannot continue as new would deliver nothing any more.
+// handOver prepares the input of the next run. The state is bounded so that it fits. In case that is wrong, it drops
+// the newest channels: a run that cannot continue as new would deliver nothing any more.
 func (n *notifier) handOver(ctx workflow.Context) {
 	n.Seen = n.seen.bytes()
 	for len(n.Channels) > 0 && notification.SizeOf(&n.Input) > maxInput {
@@ -207,7 +214,8 @@ func (n *notifier) sleep(ctx workflow.Context, wake time.Time) {
 		return
 	}
 	n.timer.Set(ctx, wake)
-	_ = workflow.Await(ctx, func() bool { return n.changed || n.raised.Len() > 0 || n.end.Len() > 0 || n.timer.Fired() }) // a cancelled workflow ends
+	// a cancelled workflow ends
+	_ = workflow.Await(ctx, func() bool { return n.changed || n.raised.Len() > 0 || n.end.Len() > 0 || n.timer.Fired() })
 }
 
 // lose counts alerts for which there is no room.
@@ -223,7 +231,8 @@ func (n *notifier) noteLost(ctx workflow.Context) {
 	n.lost = 0
 }
 
-// recordLost records alerts that were lost as a delivery that failed. What was lost for the same reason just before is the same one.
+// recordLost records alerts that were lost as a delivery that failed. Alerts that were lost for the same reason just
+// before belong to the same delivery.
 func (n *notifier) recordLost(ctx workflow.Context, alerts int, why string) {
 	workflow.GetLogger(ctx).Warn("alerts are lost", "collection", n.Collection.ARMID(), "alerts", alerts, "error", why)
 	d := notification.Delivery{Name: "(all)", Target: "(several)", Time: workflow.Now(ctx), Alerts: alerts, Outcome: notification.Failed, Message: why}

@@ -421,7 +421,8 @@ func TestAStormOpensFewIncidentsOfPagerDutyWhichAreResolvedDaysLater(t *testing.
 	}
 	w.raise(time.Second, storm...)
 	days := 10 * 24 * time.Hour
-	w.env.RegisterDelayedCallback(func() { // the incidents are known of the same integration, whatever its retry policy is
+	w.env.RegisterDelayedCallback(func() {
+		// the incidents are known of the same integration, whatever its retry policy is
 		n := duty()
 		n.Target.RetryPolicy = nil
 		w.rules = []job.Notification{n}

@@ -12,8 +12,8 @@ import (
 	"almanac/workflows"
 )
 
-// Raise hands alerts over to the shards of their collection. It returns when they have them. Until then the server repeats the activity, at longer
-// and longer intervals.
+// Raise hands alerts over to the shards of their collection. It returns when they have them. Until then the server
+// repeats the activity, at longer and longer intervals.
 func Raise(ctx workflow.Context, k job.CollectionKey, raised []notification.Raised) error {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 20 * time.Second, Summary: "raise " + string(raised[0].Alert.Event),

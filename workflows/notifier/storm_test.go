@@ -33,8 +33,8 @@ const (
 	serverPending = 2000
 )
 
-// A meter measures the activities that a workflow starts: their bytes in each round of its loop, of which a workflow task has at most two, and
-// their number.
+// A meter measures the activities that a workflow starts: their bytes in each round of its loop, of which a workflow
+// task has at most two, and their number.
 type meter struct {
 	interceptor.WorkerInterceptorBase
 	interceptor.WorkflowInboundInterceptorBase
@@ -86,7 +86,8 @@ func measured(t *testing.T, takes time.Duration) (*world, *meter) {
 	return w, m
 }
 
-// largest returns an alert of a job with the longest names and texts, and notifications of its own that are as long as a job may be.
+// largest returns an alert of a job with the longest names and texts, and notifications of its own that are as long as
+// a job may be.
 func largest(i int) notification.Raised {
 	wide := func(n int) string { return strings.Repeat("😀", n-6) + fmt.Sprintf("%06d", i) }
 	k := job.CollectionKey{Subscription: wide(255), ResourceGroup: wide(255), Name: wide(100)}.Job(wide(255))
@@ -205,7 +206,8 @@ func TestAStormOfTheLargestAlertsIsWithinTheLimitsOfTheServerAndEachIsSentOrCoun
 	for i, some := range signals(raised) {
 		w.raise(time.Second+time.Duration(i)*250*time.Millisecond, some...)
 	}
-	w.env.RegisterDelayedCallback(func() { w.env.SetCurrentHistoryLength(9_000) }, 15*time.Second) // while deliveries are made
+	// while deliveries are made
+	w.env.RegisterDelayedCallback(func() { w.env.SetCurrentHistoryLength(9_000) }, 15*time.Second)
 	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Shard: notification.Shard{Collection: collection, Number: 1}})
 	next := handedOver(t, w)
 	require.NotEmpty(t, next.Channels)

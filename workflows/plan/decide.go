@@ -8,13 +8,15 @@ import (
 
 // A Situation is what the decision about a due occurrence depends on.
 type Situation struct {
-	Due       time.Time // the oldest undecided occurrence that is due
-	Another   bool      // the next one is due as well
-	Busy      bool      // an occurrence is dispatched and has not ended; with OverlapAllowAll, an attempt of one is being made
-	Crowded   bool      // the maximum number of occurrences have not ended
-	Unknown   bool      // whether a dispatched occurrence was sent is not known
-	Draining  bool      // nothing may start until all executions have ended
-	BusyUntil time.Time // when the last occurrence that ran ended; with OverlapAllowAll, when the last one was caught up
+	Due     time.Time // the oldest undecided occurrence that is due
+	Another bool      // the next one is due as well
+	// an occurrence is dispatched and has not ended; with OverlapAllowAll, an attempt of one is being made
+	Busy     bool
+	Crowded  bool // the maximum number of occurrences have not ended
+	Unknown  bool // whether a dispatched occurrence was sent is not known
+	Draining bool // nothing may start until all executions have ended
+	// when the last occurrence that ran ended; with OverlapAllowAll, when the last one was caught up
+	BusyUntil time.Time
 	CatchUp   time.Time // occurrences up to here are caught up, one after another
 	Overlap   job.OverlapPolicy
 }

@@ -7,9 +7,10 @@ import (
 	"almanac/job"
 )
 
-// The lead of a job that sleeps is how long before its due time an occurrence is dispatched. It follows from the job's name, so
-// that the dispatches of a herd, each of which costs the server three writes, are spread over more than four minutes, and end
-// before the fences begin. If workers hold nothing for so long, the lead is short, and spread over 15 s.
+// The lead of a job that sleeps is how long before its due time an occurrence is dispatched. It follows from the job's
+// name, so that the dispatches of a herd, each of which costs the server three writes, are spread over more than four
+// minutes, and end before the fences begin. If workers hold nothing for so long, the lead is short, and spread over 15
+// s.
 const (
 	leastLead = 40 * time.Second
 	mostLead  = 5 * time.Minute

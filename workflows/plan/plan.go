@@ -19,9 +19,10 @@ type Plan struct {
 	Dropped *Dropped    `json:"dropped,omitempty"` // came due before Due and was not run
 	More    bool        `json:"more,omitempty"`    // more is to be dropped: ask again, from Dropped.Last
 
-	Zone   *Zone  `json:"zone,omitempty"`   // of the job; nil if the occurrences follow from none
-	Moved  *Moved `json:"moved,omitempty"`  // the zone's rules are not those of the plan before
-	Behind string `json:"behind,omitempty"` // release of a worker that planned nothing, since its release is older than the plan's
+	Zone  *Zone  `json:"zone,omitempty"`  // of the job; nil if the occurrences follow from none
+	Moved *Moved `json:"moved,omitempty"` // the zone's rules are not those of the plan before
+	// release of a worker that planned nothing, since its release is older than the plan's
+	Behind string `json:"behind,omitempty"`
 }
 
 // A Dropped is a sequence of occurrences that came due and were not run.

@@ -14,10 +14,11 @@ type Request struct {
 	Recurrence *job.Recurrence `json:"recurrence,omitempty"`
 	Local      *job.LocalTimes `json:"local,omitempty"`
 	Skips      []time.Time     `json:"skips,omitempty"`
-	Zone       *Zone           `json:"zone,omitempty"`  // of the plan before; with the release of which a plan is wanted
-	Times      []time.Time     `json:"times,omitempty"` // that the job remembers, for [Moved]
-	Next       time.Time       `json:"next,omitzero"`   // the next occurrence by the plan before; zero: none
-	Least      string          `json:"least,omitempty"` // the oldest release that is wanted; by default the one of Zone
+	// of the plan before; with the release of which a plan is wanted
+	Zone  *Zone       `json:"zone,omitempty"`
+	Times []time.Time `json:"times,omitempty"` // that the job remembers, for [Moved]
+	Next  time.Time   `json:"next,omitzero"`   // the next occurrence by the plan before; zero: none
+	Least string      `json:"least,omitempty"` // the oldest release that is wanted; by default the one of Zone
 
 	Step Step      `json:"step"`
 	From time.Time `json:"from"` // occurrences up to here are decided
@@ -41,9 +42,9 @@ const (
 	StepCatchUp Step = "catchUp" // see [Drop] and [MissedUntil]
 )
 
-// Answer plans with the time zones of this worker. If they are older than those of the plan before, and say something else of the
-// job's zone, it plans nothing and sets Behind. If they are newer, it plans from the local time on up to which occurrences were
-// decided.
+// Answer plans with the time zones of this worker. If they are older than those of the plan before, and say something
+// else of the job's zone, it plans nothing and sets Behind. If they are newer, it plans from the local time on up to
+// which occurrences were decided.
 //
 // The error means that this worker cannot read the recurrence.
 func (r *Request) Answer() (Plan, error) {

@@ -8,12 +8,13 @@ import (
 )
 
 // A Zone is what a plan depends on beside the definition: a release of the time zone database, and what it says of the
-// job's zone. It is recorded with the plan, so that a worker with another release knows which local times were planned.
+// job's zone. It is recorded with the plan, so that a worker with another release finds which local times were planned.
 type Zone struct {
-	Name    string   `json:"name,omitempty"` // as in the definition
-	Release string   `json:"release"`
-	Rules   string   `json:"rules"`             // a hash of the zone's rules; see [almanac/recurrence.Zones.Rules]
-	Offsets []Offset `json:"offsets,omitempty"` // of local time at what was planned, oldest first; each until the next one
+	Name    string `json:"name,omitempty"` // as in the definition
+	Release string `json:"release"`
+	Rules   string `json:"rules"` // a hash of the zone's rules; see [almanac/recurrence.Zones.Rules]
+	// of local time at what was planned, oldest first; each until the next one
+	Offsets []Offset `json:"offsets,omitempty"`
 }
 
 // An Offset is how far local time is ahead of UTC from a time on, in seconds.
@@ -41,8 +42,8 @@ func (r *Request) zone(p *timetable.Timetable) *Zone {
 	return &Zone{Name: r.Recurrence.TimeZone, Release: release, Rules: rules}
 }
 
-// Outdated reports whether a plan by z has to be made again by the rules of a release: it is newer, and the zone has other rules in
-// it.
+// Outdated reports whether a plan by z has to be made again by the rules of a release: it is newer, and the zone has
+// other rules in it.
 func (z *Zone) Outdated(release, rules string) bool {
 	return z != nil && z.Release < release && z.Rules != rules
 }

@@ -147,9 +147,9 @@ func TestACollectionTakesNoMoreNamesTwiceThanFit(t *testing.T) {
 	require.Less(t, size(t, next), maxPayload-encryption)
 }
 
-// The limit of Temporal's SDK for one workflow task is a second. It is checked here as in production, so nothing of this package runs
-// beside it, and one of three attempts is enough, since other programs may keep the machine busy. The race detector, which makes it ten
-// times slower, is left a minute.
+// The limit of Temporal's SDK for one workflow task is a second. It is checked here as in production, so nothing of
+// this package runs beside it, and one of three attempts is enough, since other programs may keep the machine busy. The
+// race detector, which makes it ten times slower, is left a minute.
 func TestAFullCollectionForgetsAllItsNamesInOneTask(t *testing.T) { //nolint:paralleltest // see above
 	limit := time.Second
 	if testing.Short() {

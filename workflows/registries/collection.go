@@ -67,13 +67,15 @@ type collection struct {
 
 	notifying shards // of the workflows that deliver alerts, those that may run
 	tests     notification.Tests
-	state     int           // number of changes that jobs have to know: of the state, and of the rules of notifications, which they have without their targets
-	order     await.Turns   // of changes of the properties; each lasts until every job that answers has applied it
-	again     again         // repeated updates of silent jobs
-	pending   *quota.Limits // rules of properties that are about to be put in force
-	asking    bool          // whether it is registered; until the answer, it is not there for anybody
-	deleted   bool          // only deletes are still accepted
-	gone      bool          // all jobs are deleted as well
+	// number of changes that jobs have to know: of the state, and of the rules of notifications, which they have
+	// without their targets
+	state   int
+	order   await.Turns   // of changes of the properties; each lasts until every job that answers has applied it
+	again   again         // repeated updates of silent jobs
+	pending *quota.Limits // rules of properties that are about to be put in force
+	asking  bool          // whether it is registered; until the answer, it is not there for anybody
+	deleted bool          // only deletes are still accepted
+	gone    bool          // all jobs are deleted as well
 
 	commands []workflow.ReceiveChannel
 	handling int // signals being handled
@@ -112,8 +114,8 @@ func handleUpdate(ctx workflow.Context, name string, handle, validate any) error
 		workflow.UpdateHandlerOptions{Validator: validate, Description: description})
 }
 
-// command registers an update and a signal of the same name. The update may have the generation of the properties that its caller read, and
-// is refused if that is not the present one.
+// command registers an update and a signal of the same name. The update may have the generation of the properties that
+// its caller read, and is refused if that is not the present one.
 func (c *collection) command(ctx workflow.Context, name string, do func(workflow.Context) error) error {
 	description := workflows.CollectionUpdates.Find(name).Description + ", without an answer"
 	signal := workflow.GetSignalChannelWithOptions(ctx, name, workflow.SignalChannelOptions{Description: description})
@@ -237,8 +239,8 @@ func (c *collection) describe(ctx workflow.Context) {
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf("**%s** (%s, %s)\n\n%d jobs%s", c.Key.Name, c.Properties.SKU.Name, c.Properties.State, len(c.entries), silent))
 }
 
-// confirmOwn asks the subscription whether the collection, which was started late, is still registered. The error says that it is
-// not: then the collection ends.
+// confirmOwn asks the subscription whether the collection, which was started late, is still registered. The error says
+// that it is not: then the collection ends.
 func (c *collection) confirmOwn(ctx workflow.Context) error {
 	c.asking = true
 	defer func() { c.asking = false }()
@@ -366,8 +368,9 @@ func sizeOf(c *job.Collection) int {
 	return len(text)
 }
 
-// changePlan replaces the properties by those of another plan, if the subscription has a place for the collection under that plan.
-// Until then, new jobs must satisfy the rules of both plans, and the subscription counts the collection for both.
+// changePlan replaces the properties by those of another plan, if the subscription has a place for the collection under
+// that plan. Until then, new jobs must satisfy the rules of both plans, and the subscription counts the collection for
+// both.
 func (c *collection) changePlan(ctx workflow.Context, r workflows.PutRequest) error {
 	c.pending = r.Limits
 	defer func() { c.pending = nil }()
@@ -378,7 +381,8 @@ func (c *collection) changePlan(ctx workflow.Context, r workflows.PutRequest) er
 	refused, isRefusal := errors.AsType[*temporal.ApplicationError](err)
 	isRefusal = isRefusal && refused.NonRetryable()
 	switch {
-	case isRefusal && refused.Type() == workflows.ErrTypeGone: // a subscription without a workflow has no collections to count
+	case isRefusal && refused.Type() == workflows.ErrTypeGone:
+		// a subscription without a workflow has no collections to count
 		c.replace(r.Collection)
 		return nil
 	case isRefusal:

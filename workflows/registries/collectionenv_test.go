@@ -198,7 +198,8 @@ func (h *collectionEnv) tell(_ context.Context, in lookups.UpdateInput) (r looku
 	return r, nil
 }
 
-// argument returns the argument of an update: whether the collection is enabled, and the rules of notifications if there are some.
+// argument returns the argument of an update: whether the collection is enabled, and the rules of notifications if
+// there are some.
 func argument(in lookups.UpdateInput) any {
 	c := in.Arguments[0].(map[string]any)
 	if in.Update == workflows.UpdateDismiss {

@@ -125,8 +125,8 @@ func (c *collection) outdated(silent bool) []string {
 	return ids
 }
 
-// recordAnswers records which of the jobs that were asked at a time applied the collection's state, and returns the missing ones that
-// may have been started since, or may still be.
+// recordAnswers records which of the jobs that were asked at a time applied the collection's state, and returns the
+// missing ones that may have been started since, or may still be.
 func (c *collection) recordAnswers(at time.Time, ids []string, a answers) (starting []string) {
 	asked := map[string]bool{}
 	for _, id := range ids {
@@ -156,8 +156,8 @@ func (c *collection) recordAnswers(at time.Time, ids []string, a answers) (start
 	return starting
 }
 
-// mayStillStart reports whether a job that was missing at a time may have been started since, or may still be, without having to
-// ask whether its name is registered.
+// mayStillStart reports whether a job that was missing at a time may have been started since, or may still be, without
+// having to ask whether its name is registered.
 func mayStillStart(e *Registration, at time.Time) bool {
 	return e.Unverified && at.Before(workflows.RegisteredAt(e.Number).Add(workflows.StartWithin+lookups.ServerSkew))
 }

@@ -100,7 +100,8 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 		h := newCollectionEnv(t, job.CollectionEnabled, "a")
 		h.silent = func(string) bool { return h.env.Now().Before(newYear.Add(time.Minute)) }
 		h.update(10*time.Second, workflows.UpdateDisable)
-		a := h.update(20*time.Second, workflows.UpdateEnable) // the job's last known state, if it did not apply the other
+		// the job's last known state, if it did not apply the other
+		a := h.update(20*time.Second, workflows.UpdateEnable)
 		require.ErrorIs(t, h.run(time.Hour), errStopped)
 		a.failed(t, workflows.ErrTypeSilent)
 		require.Len(t, h.updates, 1)

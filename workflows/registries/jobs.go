@@ -29,8 +29,8 @@ func (c *collection) mayRegister(ctx workflow.Context, r workflows.RegisterReque
 // taken reports whether the name of a job is registered already, and is to be registered only if it is not.
 func (c *collection) taken(j *workflows.RegisterJob) bool { return j.IfNew && c.find(j.Name) >= 0 }
 
-// refuses returns why the rules do not allow a job; "" if they do. A name that is registered already takes no further room, but
-// the requirements of the new job are checked like any other's.
+// refuses returns why the rules do not allow a job; "" if they do. A name that is registered already takes no further
+// room, but the requirements of the new job are checked like any other's.
 func (c *collection) refuses(j *workflows.RegisterJob, tiers quota.Tiers) string {
 	if c.full(j.Name) {
 		return fmt.Sprintf("The job collection '%s' is full: it has %d jobs, whose names take as much as can be kept together. "+
@@ -49,8 +49,8 @@ func (c *collection) refuses(j *workflows.RegisterJob, tiers quota.Tiers) string
 	return ""
 }
 
-// rules returns the rules in force, and those about to be put in force. The plan and the quota are the collection's own; the API
-// sends what the plans allow, since that is configured with it.
+// rules returns the rules in force, and those about to be put in force. The plan and the quota are the collection's
+// own; the API sends what the plans allow, since that is configured with it.
 func (c *collection) rules(tiers quota.Tiers) []quota.Limits {
 	rules := []quota.Limits{tiers.LimitsOf(&c.Properties)}
 	if c.pending != nil {
@@ -80,8 +80,8 @@ func (c *collection) crowded(r *workflows.RegisterRequest) bool {
 	return false
 }
 
-// register registers the names of new jobs. All that decides about them is the collection's own at that moment, and the answer has
-// the state with which the jobs start.
+// register registers the names of new jobs. All that decides about them is the collection's own at that moment, and the
+// answer has the state with which the jobs start.
 func (c *collection) register(ctx workflow.Context, r workflows.RegisterRequest) (workflows.RegisterAnswer, error) {
 	if c.crowded(&r) && c.mayRecount(ctx) {
 		if err := c.recount(ctx); err != nil {
@@ -108,8 +108,8 @@ func (c *collection) register(ctx workflow.Context, r workflows.RegisterRequest)
 	return answer, nil
 }
 
-// confirmStarted records that the workflows of registrations were started, so that they need no lookup. A job that started with an
-// earlier state of the collection stays unverified, since the verification updates it.
+// confirmStarted records that the workflows of registrations were started, so that they need no lookup. A job that
+// started with an earlier state of the collection stays unverified, since the verification updates it.
 func (c *collection) confirmStarted(ctx workflow.Context, started []workflows.Registration) {
 	for _, s := range started {
 		if i := c.find(s.Name); i >= 0 && c.entries[i].Applied == c.state {
@@ -162,7 +162,8 @@ func (c *collection) reserve(ctx workflow.Context, r workflows.ReserveRequest) e
 		return nil
 	}
 	claim.reserve(r.Job, Claim{Requirements: r.Requirements}, r.Final)
-	if claim == &e.Claim && e.Before != nil && isOld(ctx, e.Before.Number) { // the new job was read, so the old one is gone
+	if claim == &e.Claim && e.Before != nil && isOld(ctx, e.Before.Number) {
+		// the new job was read, so the old one is gone
 		c.setBefore(e, nil)
 	}
 	return nil

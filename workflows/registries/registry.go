@@ -1,7 +1,7 @@
-// Package registries holds the workflows of job collections and of subscriptions. Both are registries of
-// names: collection.go is a job collection, whose names are its jobs'. jobs.go registers these and keeps what they
-// require, and fanout.go updates the jobs when the collection is enabled, disabled or deleted; subscription.go is a subscription, whose names are its collections'.
-// registry.go is what they share.
+// Package registries holds the workflows of job collections and of subscriptions. Both are registries of names:
+// collection.go is a job collection, whose names are its jobs'. jobs.go registers these and keeps what they require,
+// and fanout.go updates the jobs when the collection is enabled, disabled or deleted; subscription.go is a
+// subscription, whose names are its collections'. registry.go is what they share.
 package registries
 
 import (
@@ -23,9 +23,9 @@ import (
 
 // A Registration is a registered name: a job's in its [Collection], a collection's in its [Subscription].
 //
-// A name is registered before its workflow is started, so that quotas hold under concurrent creates. A
-// lookup 30 s later forgets names whose workflow was never started. Until then the name may be registered again. Only a lookup can tell
-// then for which registration there is a workflow, and the requirements of both count.
+// A name is registered before its workflow is started, so that quotas hold under concurrent creates. A lookup 30 s
+// later forgets names whose workflow was never started. Until then the name may be registered again. Only a lookup can
+// tell then for which registration there is a workflow, and the requirements of both count.
 type Registration struct {
 	Name       string `json:"name"`          // as first written
 	Sequence   int    `json:"seq,omitempty"` // place in the list, from 1
@@ -35,13 +35,15 @@ type Registration struct {
 	Silent     bool   `json:"mute,omitempty"` // a later update was not answered; the job may have applied it or not
 }
 
-// A Claim is one registration of a name, and what it requires. [Claim.Plans] are those of a collection: its plan, and one that it is
-// about to have.
+// A Claim is one registration of a name, and what it requires. [Claim.Plans] are those of a collection: its plan, and
+// one that it is about to have.
 type Claim struct {
-	Number       int                `json:"n,omitempty"`    // of the registration; see [workflows.Registration]
-	From         int                `json:"from,omitempty"` // if the claim stands for several: the number of the first one
-	Changes      int                `json:"g,omitempty"`    // of the definition until it had these requirements: its generation is Number + Changes
-	Requirements quota.Requirements `json:"q,omitzero"`     // of the job
+	Number int `json:"n,omitempty"` // of the registration; see [workflows.Registration]
+	// if the claim stands for several: the number of the first one
+	From int `json:"from,omitempty"`
+	// of the definition until it had these requirements: its generation is Number + Changes
+	Changes      int                `json:"g,omitempty"`
+	Requirements quota.Requirements `json:"q,omitzero"` // of the job
 	Plans        []string           `json:"p,omitempty"`
 	Applied      int                `json:"a,omitempty"` // number of the collection's state that the job applied last
 }
@@ -72,8 +74,8 @@ func union(a, b []string) []string {
 	return all
 }
 
-// reserve records what the definition of a generation requires. Until it is final, the requirements of all that contend for the
-// generation count together.
+// reserve records what the definition of a generation requires. Until it is final, the requirements of all that contend
+// for the generation count together.
 func (c *Claim) reserve(generation int, needs Claim, final bool) {
 	changes := generation - c.Number
 	switch {
@@ -94,8 +96,9 @@ func (c *Claim) reserve(generation int, needs Claim, final bool) {
 // all returns what the name requires, whichever of its registrations has a workflow.
 func (e *Registration) all() Claim { return e.and(e.Before) }
 
-// of returns the claim of the job whose definition has that generation; nil if the name is not registered for it. A generation begins
-// with the number of the registration and grows by one with each change, so it is below the number of any later registration.
+// of returns the claim of the job whose definition has that generation; nil if the name is not registered for it. A
+// generation begins with the number of the registration and grows by one with each change, so it is below the number of
+// any later registration.
 func (e *Registration) of(generation int) *Claim {
 	switch {
 	case generation >= e.Number:
@@ -114,8 +117,8 @@ const verifyAfter = 30 * time.Second
 // server does not suggest it before.
 const changesPerRun = 1000
 
-// Temporal limits the input of the next run to 2 MiB, encryption included. Beside its name, a registration takes up to entryBytes, and
-// claimBytes more while it is registered twice.
+// Temporal limits the input of the next run to 2 MiB, encryption included. Beside its name, a registration takes up to
+// entryBytes, and claimBytes more while it is registered twice.
 const (
 	maxRegistryBytes = 2_060_000 // of registrations and properties
 	claimsBytes      = 60_000    // of which new names leave that much to names that are registered twice
@@ -270,13 +273,14 @@ func (r *registry) forget(sequences map[int]bool) {
 	})
 }
 
-// isOld reports whether no workflow is started for a registration any more, except one that has to ask first; see [registry.confirm].
+// isOld reports whether no workflow is started for a registration any more, except one that has to ask first; see
+// [registry.confirm].
 func isOld(ctx workflow.Context, number int) bool {
 	return !workflow.Now(ctx).Before(workflows.RegisteredAt(number).Add(verifyAfter))
 }
 
-// remove forgets registrations whose workflows have ended. Other registrations of a name stay as long as a workflow may be started
-// for them.
+// remove forgets registrations whose workflows have ended. Other registrations of a name stay as long as a workflow may
+// be started for them.
 func (r *registry) remove(ctx workflow.Context, all []workflows.Registration) {
 	over := map[int]bool{}
 	for _, gone := range all {
@@ -300,8 +304,8 @@ func (r *registry) remove(ctx workflow.Context, all []workflows.Registration) {
 	r.forget(over)
 }
 
-// confirm answers a workflow that was started so late that its name may have been forgotten. It returns an error if the name is not
-// registered for it.
+// confirm answers a workflow that was started so late that its name may have been forgotten. It returns an error if the
+// name is not registered for it.
 func (r *registry) confirm(ctx workflow.Context, asks workflows.Registration) error {
 	i := r.find(asks.Name)
 	if i < 0 || asks.Number != r.entries[i].Number && !r.entries[i].Before.covers(asks.Number) {
@@ -312,8 +316,8 @@ func (r *registry) confirm(ctx workflow.Context, asks workflows.Registration) er
 	return nil
 }
 
-// seen records that the workflow of a registration exists. It reports whether the name is registered for that workflow. Another
-// registration of the name is kept as long as a workflow may be started for it.
+// seen records that the workflow of a registration exists. It reports whether the name is registered for that workflow.
+// Another registration of the name is kept as long as a workflow may be started for it.
 func (r *registry) seen(ctx workflow.Context, i, number int) bool {
 	e := &r.entries[i]
 	switch {

@@ -7,7 +7,8 @@ import (
 	"almanac/workflows"
 )
 
-// A shards is a set of the workflows that deliver the alerts of a collection's jobs, with a bit for each number of a [notification.Shard].
+// A shards is a set of the workflows that deliver the alerts of a collection's jobs, with a bit for each number of a
+// [notification.Shard].
 type shards uint32
 
 // noteShards notes the shards that begin.

@@ -73,7 +73,8 @@ func (s *subscription) run(ctx workflow.Context) error {
 		if verify {
 			err = s.verify(ctx, false)
 		}
-		if temporal.IsCanceledError(err) { // cancellation is ignored while collections are registered, so that they stay listed
+		if temporal.IsCanceledError(err) {
+			// cancellation is ignored while collections are registered, so that they stay listed
 			ctx, _ = workflow.NewDisconnectedContext(ctx)
 			continue
 		}
@@ -83,7 +84,8 @@ func (s *subscription) run(ctx workflow.Context) error {
 	}
 }
 
-// mayRegister refuses a collection whose plan is misspelled or without room, before the update is written to the history.
+// mayRegister refuses a collection whose plan is misspelled or without room, before the update is written to the
+// history.
 func (s *subscription) mayRegister(ctx workflow.Context, r workflows.RegisterCollectionRequest) error {
 	err := input.CheckSpelling(&r) //workflowcheck:ignore // a validator is not replayed
 	if err != nil {

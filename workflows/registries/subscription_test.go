@@ -17,7 +17,8 @@ type subscriptionEnv struct {
 	input registries.SubscriptionInput
 }
 
-// newSubscriptionEnv returns the environment of a subscription with collections of the plan Standard, such as "g/Reports".
+// newSubscriptionEnv returns the environment of a subscription with collections of the plan Standard, such as
+// "g/Reports".
 func newSubscriptionEnv(t *testing.T, names ...string) *subscriptionEnv {
 	o := &subscriptionEnv{registryEnv: newRegistryEnv(t, func(id string) string { return strings.TrimPrefix(id, "collection/s/") })}
 	o.input.Subscription = "S"

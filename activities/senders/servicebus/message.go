@@ -37,7 +37,8 @@ func busMessage(m *job.ServiceBusMessage, e job.Execution, now time.Time) (*amqp
 		return nil, err
 	}
 	message := &amqp.Message{
-		Header: &amqp.MessageHeader{Durable: p.ForcePersistence != nil && *p.ForcePersistence, Priority: 4}, // 4 is AMQP's default priority
+		// 4 is AMQP's default priority
+		Header: &amqp.MessageHeader{Durable: p.ForcePersistence != nil && *p.ForcePersistence, Priority: 4},
 		Properties: &amqp.MessageProperties{
 			MessageID:      cmp.Or(p.MessageID, e.ID),
 			To:             optional(p.To),

@@ -1,6 +1,6 @@
-// Package systems has what the benchmark compares: Almanac, the smallest job workflow that one could write, and Temporal's
-// own Schedules. It starts them and creates their jobs, herds that are due together, sorts the requests that came by due
-// time, and makes the calls of an API's users beside them.
+// Package systems has what the benchmark compares: Almanac, the smallest job workflow that one could write, and
+// Temporal's own Schedules. It starts them and creates their jobs, herds that are due together, sorts the requests that
+// came by due time, and makes the calls of an API's users beside them.
 package systems
 
 import (

@@ -28,13 +28,14 @@ func (t *Timer) Set(ctx workflow.Context, at time.Time) {
 	if at.IsZero() {
 		return
 	}
-	ctx, cancel := workflow.NewDisconnectedContext(ctx) // otherwise it would be cancelled with the workflow, and seem to fire
+	// otherwise it would be cancelled with the workflow, and seem to fire
+	ctx, cancel := workflow.NewDisconnectedContext(ctx)
 	*t = Timer{At: at, cancel: cancel, future: workflow.NewTimerWithOptions(ctx, at.Sub(workflow.Now(ctx)),
 		workflow.TimerOptions{Summary: "until " + at.UTC().Format("2006-01-02T15:04:05.999Z07:00")})}
 }
 
 // SetBy makes the timer fire at the given time, as Set, or earlier: one that was set for an earlier time is kept. That
-// costs no events, where the time is put off again and again. Whoever waits looks then whether it is time.
+// costs no events, where the time is put off again and again. The waiter then checks whether it is time.
 func (t *Timer) SetBy(ctx workflow.Context, at time.Time) {
 	if t.future == nil || t.future.IsReady() || t.At.After(at) {
 		t.Set(ctx, at)

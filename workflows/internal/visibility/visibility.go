@@ -18,17 +18,18 @@ func ShowState(ctx workflow.Context, k *job.Key, s job.State, optional Optional,
 	upsert(ctx, k, append(outcome(optional, o, listed), state))
 }
 
-// Optional says which of the optional search attributes a job was started with. Others get no value: the namespace may lack them, and the
-// server would refuse the workflow task.
+// Optional says which of the optional search attributes a job was started with. Others get no value: the namespace may
+// lack them, and the server would refuse the workflow task.
 type Optional struct {
 	Recorded    bool `json:"recorded,omitempty"` // the others are known
 	LastOutcome bool `json:"lastOutcome,omitempty"`
 	OutlineTime bool `json:"outlineTime,omitempty"`
 }
 
-// Record returns o as recorded, by the first run of a job, in its history. What the SDK says in a replay does not do: an attribute that
-// the namespace has lost is missing from the events, too. The value that the SDK has of an attribute is not read, since the SDK (1.50) writes
-// it into the event from which it was read: another replay of the same events would find it changed.
+// Record returns o as recorded, by the first run of a job, in its history. What the SDK says in a replay does not do:
+// an attribute that the namespace has lost is missing from the events, too. The value that the SDK has of an attribute
+// is not read, since the SDK (1.50) writes it into the event from which it was read: another replay of the same events
+// would find it changed.
 func (o Optional) Record(ctx workflow.Context) (Optional, error) {
 	if o.Recorded {
 		return o, nil
@@ -44,7 +45,7 @@ func (o Optional) Record(ctx workflow.Context) (Optional, error) {
 	return o, err
 }
 
-// A Progress is what Temporal's lists show of how a job goes on. What is listed already is not written again.
+// A Progress is the state of a job that Temporal's lists show. Listed values are not written again.
 type Progress struct {
 	Optional   Optional
 	Outcomes   *job.Outcomes

@@ -1,6 +1,6 @@
 // Package alerts raises the alerts of a job: it builds them from what happens in the job's loop, by the rules of
-// [almanac/job/notification]. They are put into an outbox, which outbox.go hands over beside the loop: neither an execution nor the end of
-// a run waits for them.
+// [almanac/job/notification]. They are put into an outbox, which outbox.go hands over beside the loop: neither an
+// execution nor the end of a run waits for them.
 package alerts
 
 import (
@@ -69,7 +69,7 @@ func (r *Raiser) Ended(ctx workflow.Context, e *job.Ending) {
 
 // Dropped raises the event of occurrences that did not run.
 func (r *Raiser) Dropped(ctx workflow.Context, d *plan.Dropped) {
-	if d.Outcome == job.OutcomeCancelled { // whoever changed the job knows
+	if d.Outcome == job.OutcomeCancelled { // the caller that changed the job has the answer
 		return
 	}
 	a := notification.Alert{Event: job.EventMissed, Outcome: d.Outcome, Count: d.Count, First: d.First, Last: d.Last}
@@ -83,11 +83,13 @@ func (r *Raiser) Disabled(ctx workflow.Context, failures int, why string) {
 	r.raise(ctx, notification.On(r.rules(), job.EventDisabled), a, workflow.Now(ctx).UTC().Format(time.RFC3339Nano), "")
 }
 
-// QuietAt returns when the job, if nothing succeeds until then, is silent for so long that a rule applies; zero for never.
+// QuietAt returns when the job, if nothing succeeds until then, is silent for so long that a rule applies; zero for
+// never.
 func (r *Raiser) QuietAt() time.Time { return r.State.Next(r.rules(), r.Outcomes.LastSuccess()) }
 
-// CheckQuiet raises the event of a job that is silent for so long that a rule applies. due is when the next occurrence is due; zero
-// for never. A job is not silent before it is due for the first time since it was created, enabled or rescheduled.
+// CheckQuiet raises the event of a job that is silent for so long that a rule applies. due is when the next occurrence
+// is due; zero for never. A job is not silent before it is due for the first time since it was created, enabled or
+// rescheduled.
 func (r *Raiser) CheckQuiet(ctx workflow.Context, due time.Time) {
 	rules := r.rules()
 	if len(notification.On(rules, job.EventQuiet)) == 0 {

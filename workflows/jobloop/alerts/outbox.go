@@ -14,8 +14,9 @@ import (
 // againAfter is the pause after a hand-over that the server does not repeat.
 const againAfter = time.Minute
 
-// HandOver hands over what is in the outbox, in a coroutine, unless it does so already. The activity begins in the workflow task that calls
-// HandOver. If the run continues as new meanwhile, the next one has the alerts in its outbox, and their ids make the repetition harmless.
+// HandOver hands over what is in the outbox, in a coroutine, unless it does so already. The activity begins in the
+// workflow task that calls HandOver. If the run continues as new meanwhile, the next one has the alerts in its outbox,
+// and their ids make the repetition harmless.
 func (r *Raiser) HandOver(ctx workflow.Context) {
 	outbox := &r.State.Outbox
 	taken := outbox.Take()
@@ -35,8 +36,9 @@ func (r *Raiser) HandOver(ctx workflow.Context) {
 	})
 }
 
-// Leave sends what is in the outbox of a job that is deleted, without waiting for it: the server passes signals on while the workflow runs. The
-// returned function counts the alerts as lost of which it is not known by then that they have arrived.
+// Leave sends what is in the outbox of a job that is deleted, without waiting for it: the server passes signals on
+// while the workflow runs. The returned function counts the alerts as lost of which it is not known by then that they
+// have arrived.
 func (r *Raiser) Leave(ctx workflow.Context) (left func()) {
 	type sent struct {
 		arrived workflow.Future

@@ -1,4 +1,4 @@
-// Package execution has what the workflow of a job knows of its executions that have not ended: how far each is, what
+// Package execution has the record of a job's executions that have not ended: how far each is, what
 // was sent, and the options of its activities. A [Set] owns them, answers what the job's loop asks of them, and
 // withdraws them.
 package execution
@@ -60,7 +60,8 @@ type Execution struct {
 	state.Waiting
 	Action job.Action
 	Phase  Phase
-	// BetweenAttempts says that no activity of it is scheduled: the next is at Next, by a later run if this one ends before.
+	// BetweenAttempts says that no activity of it is scheduled: the next is at Next, by a later run if this one ends
+	// before.
 	BetweenAttempts bool
 	// MayHaveBeenSent says that its activity was cancelled when it was due, and that the server may have forgotten an
 	// attempt that failed at once.
@@ -83,8 +84,8 @@ const (
 )
 
 // ID returns the id of an execution of a job: a hash of the job's id, its creation time, the id of its first run, and
-// what (the due time with the offset of local time, or "run N"). So an occurrence keeps its id however often it is decided, and a job created anew under
-// the same name has other ids.
+// what (the due time with the offset of local time, or "run N"). So an occurrence keeps its id however often it is
+// decided, and a job created anew under the same name has other ids.
 func ID(k *job.Key, created time.Time, firstRun, what string) string {
 	name := strings.Join([]string{k.WorkflowID(), created.Format(time.RFC3339), firstRun, what}, "\n")
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)).String()
@@ -99,8 +100,8 @@ func (e *Execution) HandOver() state.Waiting {
 	return w
 }
 
-// Limits of the texts that an execution keeps, in bytes as JSON has them. With the names, an execution that waits takes 9 kB of the
-// input of the next run at most, and 150 of them 1.4 of 2 MiB.
+// Limits of the texts that an execution keeps, in bytes as JSON has them. With the names, an execution that waits takes
+// 9 kB of the input of the next run at most, and 150 of them 1.4 of 2 MiB.
 const (
 	maxMessage = 4096
 	maxError   = 1024
@@ -127,7 +128,8 @@ func (e *Execution) Ending(now time.Time, failed bool) job.Ending {
 	}
 }
 
-// Planned returns when the occurrence is due by the plan: another time than its own if the plan was made again with newer time zones.
+// Planned returns when the occurrence is due by the plan: another time than its own if the plan was made again with
+// newer time zones.
 func (e *Execution) Planned() time.Time {
 	if e.Moved.IsZero() {
 		return e.Due

@@ -124,7 +124,8 @@ func (s *Set) resolve(ctx workflow.Context) (again time.Time) {
 		p := pendingOf(e, pending)
 		switch {
 		case e.Phase != Withdrawing:
-		case p == nil || !p.Cancelled: // it has ended, which a task will report; or the answer precedes the cancellation
+		case p == nil || !p.Cancelled:
+			// it has ended, which a task will report; or the answer precedes the cancellation
 		case !p.Sent && !e.Sent: // or it was released
 			s.PutBack(ctx, e)
 		case !p.Sent:
@@ -139,7 +140,7 @@ func (s *Set) resolve(ctx workflow.Context) (again time.Time) {
 }
 
 // release asks the workers that have passed the fence of a cancelled execution, and are to send it only later, to give
-// it up. What they have given up is pending as if it had passed no fence. Each is asked once.
+// it up. An attempt that they gave up is pending as if it had passed no fence. Each is asked once.
 func (s *Set) release(ctx workflow.Context, pending []lookups.Pending) {
 	for i := range pending {
 		p := &pending[i]

@@ -23,28 +23,34 @@ type Input struct {
 	Generation         int            `json:"generation"`
 	CollectionDisabled bool           `json:"collectionDisabled,omitempty"` // the collection is not enabled
 
-	Registration int  `json:"registration"`          // its number; the generation begins with it
-	Unconfirmed  bool `json:"unconfirmed,omitempty"` // the workflow was started late, and the collection has not confirmed the registration yet
-	Collection   int  `json:"collection,omitempty"`  // generation of the collection's state that the job applied last
+	Registration int `json:"registration"` // its number; the generation begins with it
+	// the workflow was started late, and the collection has not confirmed the registration yet
+	Unconfirmed bool `json:"unconfirmed,omitempty"`
+	Collection  int  `json:"collection,omitempty"` // generation of the collection's state that the job applied last
 
-	Plan       plan.Plan   `json:"plan"`                 // occurrences ahead
-	Decided    time.Time   `json:"decided,omitzero"`     // occurrences up to here are started or dropped
-	Skips      []time.Time `json:"skips,omitempty"`      // due times of occurrences that were skipped, which no plan has; at least of those after Decided
+	Plan    plan.Plan `json:"plan"`             // occurrences ahead
+	Decided time.Time `json:"decided,omitzero"` // occurrences up to here are started or dropped
+	// due times of occurrences that were skipped, which no plan has; at least of those after Decided
+	Skips      []time.Time `json:"skips,omitempty"`
 	BusyUntil  time.Time   `json:"busyUntil,omitzero"`   // see [plan.Situation]
 	CatchUp    time.Time   `json:"catchUp,omitzero"`     // see [plan.Situation]
 	Started    int         `json:"started,omitempty"`    // occurrences started, which recurrence.count limits
 	ManualRuns int         `json:"manualRuns,omitempty"` // manual runs started
-	Deferred   []ManualRun `json:"deferred,omitempty"`   // manual runs accepted while draining, left to the next run of the workflow
-	Failed     bool        `json:"failed,omitempty"`     // the last occurrence failed
-	Final      time.Time   `json:"final,omitzero"`       // when the job was completed or faulted, or last changed or run after that
-	FailedRun  string      `json:"failedRun,omitempty"`  // run id of the newest earlier run whose history holds a failure
-	ChangedRun string      `json:"changedRun,omitempty"` // run id of the newest earlier run whose history holds a change: its start, an update or a signal
-	Waiting    []Waiting   `json:"waiting,omitempty"`    // executions that wait for their next attempts
+	// manual runs accepted while draining, left to the next run of the workflow
+	Deferred []ManualRun `json:"deferred,omitempty"`
+	Failed   bool        `json:"failed,omitempty"` // the last occurrence failed
+	// when the job was completed or faulted, or last changed or run after that
+	Final time.Time `json:"final,omitzero"`
+	// run id of the newest earlier run whose history holds a failure
+	FailedRun string `json:"failedRun,omitempty"`
+	// run id of the newest earlier run whose history holds a change: its start, an update or a signal
+	ChangedRun string    `json:"changedRun,omitempty"`
+	Waiting    []Waiting `json:"waiting,omitempty"` // executions that wait for their next attempts
 
 	// Lead is how long before its due time an occurrence is dispatched if the job sleeps until then, in milliseconds.
 	Lead int `json:"lead"`
-	// Hold: if the next occurrence is due within this time, in milliseconds, the job does not sleep, and the occurrence is
-	// dispatched at once; 0: not known yet.
+	// Hold: if the next occurrence is due within this time, in milliseconds, the job does not sleep, and the occurrence
+	// is dispatched at once; 0: not known yet.
 	Hold int `json:"hold,omitempty"`
 	// Loss is how long after its due time an occurrence that is held counts as lost, in milliseconds; 0: not known yet.
 	Loss int `json:"loss,omitempty"`
@@ -54,41 +60,51 @@ type Input struct {
 	Irregular      time.Time `json:"irregular,omitzero"`       // see [job.Outline]
 	OutlineChanged bool      `json:"outlineChanged,omitempty"` // since the memo got it
 
-	Last           time.Time `json:"last,omitzero"`      // start of the last execution
-	Numbered       int       `json:"numbered,omitempty"` // the highest [job.Execution.Repeat]; executions that returned to the plan had one, too
-	ExecutionCount int       `json:"executions,omitempty"`
-	FailureCount   int       `json:"failures,omitempty"`
-	FaultedCount   int       `json:"faults,omitempty"`
+	Last time.Time `json:"last,omitzero"` // start of the last execution
+	// the highest [job.Execution.Repeat]; executions that returned to the plan had one, too
+	Numbered       int `json:"numbered,omitempty"`
+	ExecutionCount int `json:"executions,omitempty"`
+	FailureCount   int `json:"failures,omitempty"`
+	FaultedCount   int `json:"faults,omitempty"`
 
-	Outcomes   job.Outcomes        `json:"outcomes,omitzero"`
-	Recent     job.Recent          `json:"recent,omitzero"`
-	Listed     job.Outcome         `json:"listed,omitempty"` // the last outcome that Temporal's lists show
-	Optional   visibility.Optional `json:"optional,omitzero"`
-	ShowNext   bool                `json:"showNext,omitempty"`  // Temporal's lists show when the job is due next, which costs a write for each execution
-	ListedNext time.Time           `json:"listedNext,omitzero"` // the next execution that they show; zero: none
+	Outcomes job.Outcomes        `json:"outcomes,omitzero"`
+	Recent   job.Recent          `json:"recent,omitzero"`
+	Listed   job.Outcome         `json:"listed,omitempty"` // the last outcome that Temporal's lists show
+	Optional visibility.Optional `json:"optional,omitzero"`
+	// Temporal's lists show when the job is due next, which costs a write for each execution
+	ShowNext   bool      `json:"showNext,omitempty"`
+	ListedNext time.Time `json:"listedNext,omitzero"` // the next execution that they show; zero: none
 
 	Applied Requests `json:"applied,omitempty"` // updates
-	Reruns  Requests `json:"reruns,omitempty"`  // requests to run the job again that started a manual run, by their keys
+	// requests to run the job again that started a manual run, by their keys
+	Reruns Requests `json:"reruns,omitempty"`
 
-	Behind   string `json:"behind,omitempty"`   // release of the worker that could not plan, since its time zones are older than those of the plan
-	Halted   string `json:"halted,omitempty"`   // why the job was disabled by disableAfter
-	Forgiven int    `json:"forgiven,omitempty"` // failures in a row that disableAfter does not count: before the job was enabled again, or ended by a change
+	// release of the worker that could not plan, since its time zones are older than those of the plan
+	Behind string `json:"behind,omitempty"`
+	Halted string `json:"halted,omitempty"` // why the job was disabled by disableAfter
+	// failures in a row that disableAfter does not count: before the job was enabled again, or ended by a change
+	Forgiven int `json:"forgiven,omitempty"`
 }
 
 // Waiting is an execution that waits for its next attempt, as a run hands it over.
 type Waiting struct {
-	job.Execution                   // ActionName is the current action
-	Manual        bool              `json:"manual,omitempty"` // a manual run, not an occurrence
-	Sent          bool              `json:"sent,omitempty"`   // an attempt was sent, so the execution cannot return to the plan
-	Undo          Undo              `json:"before,omitzero"`
-	Tried         int               `json:"tried,omitempty"`    // attempts of the current action, in ended activities, whose requests may have been sent
-	Next          time.Time         `json:"next"`               // start of the next attempt
-	Failure       *template.Failure `json:"failure,omitempty"`  // of the action, for an error action with placeholders
-	Began         time.Time         `json:"began,omitzero"`     // start of the first attempt
-	Moved         time.Time         `json:"moved,omitzero"`     // when the occurrence is due by newer time zones; zero: as before
-	Attempts      int               `json:"attempts,omitempty"` // of the action, that may have been sent, the last one included
-	Error         string            `json:"error,omitempty"`    // of the action's last attempt that failed, at most [job.MaxError] bytes
-	ErrorEnd      time.Time         `json:"errorEnd,omitzero"`  // when that attempt ended
+	job.Execution      // ActionName is the current action
+	Manual        bool `json:"manual,omitempty"` // a manual run, not an occurrence
+	// an attempt was sent, so the execution cannot return to the plan
+	Sent bool `json:"sent,omitempty"`
+	Undo Undo `json:"before,omitzero"`
+	// attempts of the current action, in ended activities, whose requests may have been sent
+	Tried   int               `json:"tried,omitempty"`
+	Next    time.Time         `json:"next"`              // start of the next attempt
+	Failure *template.Failure `json:"failure,omitempty"` // of the action, for an error action with placeholders
+	Began   time.Time         `json:"began,omitzero"`    // start of the first attempt
+	// when the occurrence is due by newer time zones; zero: as before
+	Moved time.Time `json:"moved,omitzero"`
+	// of the action, that may have been sent, the last one included
+	Attempts int `json:"attempts,omitempty"`
+	// of the action's last attempt that failed, at most [job.MaxError] bytes
+	Error    string    `json:"error,omitempty"`
+	ErrorEnd time.Time `json:"errorEnd,omitzero"` // when that attempt ended
 }
 
 // A ManualRun is a manual run that was accepted.
@@ -123,8 +139,8 @@ func New(k job.Key, d job.Definition, registration int, c workflows.CollectionSt
 	return in, nil
 }
 
-// Begin returns the latest time at which a new job's workflow has to begin; zero for at once. It is the time at which its first
-// occurrence is dispatched, which saves a timer.
+// Begin returns the latest time at which a new job's workflow has to begin; zero for at once. It is the time at which
+// its first occurrence is dispatched, which saves a timer.
 func (in *Input) Begin() time.Time {
 	next, ok := in.Next()
 	if !ok || !in.Active() {
@@ -163,13 +179,14 @@ func (in *Input) Snapshot() job.Job {
 // LeadTime returns how long before its due time an occurrence is dispatched if the job sleeps until then.
 func (in *Input) LeadTime() time.Duration { return plan.Shorten(milliseconds(in.Lead), in.HoldTime()) }
 
-// HoldTime returns the time within which the next occurrence is dispatched at once. While it is not known, it is the usual one.
+// HoldTime returns the time within which the next occurrence is dispatched at once. While it is not known, it is the
+// usual one.
 func (in *Input) HoldTime() time.Duration {
 	return cmp.Or(milliseconds(in.Hold), activities.DefaultMaxHold)
 }
 
-// LossTime returns Loss, the loss time of occurrences that are held. While it is not known, it is the longest of a quick server: the job
-// may be one of many that are new.
+// LossTime returns Loss, the loss time of occurrences that are held. While it is not known, it is the longest of a
+// quick server: the job may be one of many that are new.
 func (in *Input) LossTime() time.Duration {
 	return cmp.Or(milliseconds(in.Loss), activities.MaxHeldLoss)
 }

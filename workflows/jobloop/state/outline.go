@@ -7,7 +7,7 @@ import (
 	"almanac/workflows/plan"
 )
 
-// The memo of a job has its [job.Outline], so that a reader across jobs knows which of them can have an entry at
+// The memo of a job has its [job.Outline], so that a reader across jobs can select those that may have an entry at
 // some time. A regular execution leaves it as it is.
 
 // irregularMargin is added to Irregular, so that a job which is often irregular updates its memo every few

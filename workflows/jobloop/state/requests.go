@@ -8,8 +8,8 @@ import (
 )
 
 // Requests remembers requests that were carried out, oldest first, by their ids, so that a run carries out none that an
-// earlier one did: a server knows the updates of one run alone, and a caller that got no answer repeats its update. Each takes 50
-// bytes.
+// earlier one did: a server keeps the updates of one run alone, and a caller that got no answer repeats its update.
+// Each takes 50 bytes.
 type Requests []Request
 
 // A Request is a request that was carried out.
@@ -32,7 +32,8 @@ func (r Requests) Find(id string) *Request {
 	return &r[i]
 }
 
-// Add remembers a request, unless its id is "", and the newest ones before it: at most most, and only those younger than age.
+// Add remembers a request, unless its id is "", and the newest ones before it: at most most, and only those younger
+// than age.
 func (r *Requests) Add(id, answer string, now time.Time, age time.Duration, most int) {
 	r.Forget(now.Add(-age))
 	if id == "" {

@@ -42,7 +42,8 @@ func (c *Config) readKeys() (err error) {
 	return nil
 }
 
-// othersMayRead reports whether others than the owner may read a file. What nobody may write is what Kubernetes mounts for the group of a pod.
+// othersMayRead reports whether others than the owner may read a file. What nobody may write is what Kubernetes mounts
+// for the group of a pod.
 func othersMayRead(mode os.FileMode) bool {
 	return mode.Perm()&0o004 != 0 || mode.Perm()&0o040 != 0 && mode.Perm()&0o222 != 0
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"almanac/internal/ratelimit"
 	"almanac/internal/emulators"
+	"almanac/internal/ratelimit"
 )
 
 // newCertificate writes a certificate and its key, and returns the flags that name them.

@@ -16,8 +16,8 @@ import (
 
 	"almanac/activities/senders"
 	"almanac/internal/audit/refusals"
-	"almanac/internal/ratelimit"
 	"almanac/internal/codec"
+	"almanac/internal/ratelimit"
 	"almanac/internal/web"
 	"almanac/job/input"
 )

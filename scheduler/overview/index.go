@@ -221,17 +221,18 @@ func (v *Overview) Warm(ctx context.Context, subscription string) {
 
 // query returns the query for the jobs of a scope.
 func query(s listing.Scope) string {
-	q := "WorkflowType = '" + workflows.TypeJob + "' AND ExecutionStatus = 'Running'"
+	conditions := []string{"WorkflowType = '" + workflows.TypeJob + "'", "ExecutionStatus = 'Running'"}
 	for _, is := range [][2]string{
 		{workflows.AttributeSubscription, s.Subscription},
 		{workflows.AttributeResourceGroup, s.ResourceGroup},
 		{workflows.AttributeCollection, s.Collection},
 	} {
 		if is[1] != "" {
-			q += " AND " + is[0] + " = '" + strings.ReplaceAll(job.NormalizeName(is[1]), "'", "''") + "'"
+			value := strings.ReplaceAll(job.NormalizeName(is[1]), "'", "''")
+			conditions = append(conditions, is[0]+" = '"+value+"'")
 		}
 	}
-	return q
+	return strings.Join(conditions, " AND ")
 }
 
 // decode returns the outline of a job from its memo; nil if it cannot be read, or planned here. What was decoded before

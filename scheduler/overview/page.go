@@ -8,8 +8,16 @@ import (
 	"almanac/scheduler/core"
 )
 
+// What is ordered says which of two comes first.
+type ordered[T any] interface{ comes(before T) bool }
+
+var (
+	_ ordered[*stream] = (*stream)(nil)
+	_ ordered[*cursor] = (*cursor)(nil)
+)
+
 // A queue is a heap, whose first element comes before all others.
-type queue[T interface{ comes(T) bool }] []T
+type queue[T ordered[T]] []T
 
 func (q queue[T]) Len() int           { return len(q) }
 func (q queue[T]) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }

@@ -6,7 +6,7 @@
 // An attempt goes through gates, in this order, before its request leaves. If a gate stays closed, nothing is sent.
 //
 //	gate      file              opens                                          otherwise
-//	once      outcomes.go       no earlier attempt without a record may have   its outcome is reported, or
+//	once      runner.go         no earlier attempt without a record may have   its outcome is reported, or
 //	                            been sent                                      that it was lost
 //	hold      hold.go, lead.go  the process has a place for it                 it returns to the plan
 //	spread    fence_spread.go   at its share of the time before it is due      –

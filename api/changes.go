@@ -40,7 +40,7 @@ func (s *server) listCollectionChanges(c *gin.Context, k job.CollectionKey) erro
 	return replyPage(s, c, nil, read, func(one audit.Change) resource.Change { return shown.CollectionChange(k, one) })
 }
 
-// sign makes the caller the actor of what the request changes. The request has its headers already; see identify.
+// sign makes the caller the actor of what the request changes.
 func (s *server) sign(c *gin.Context) {
 	address, _, err := net.SplitHostPort(c.Request.RemoteAddr)
 	if err != nil {

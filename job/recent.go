@@ -50,7 +50,11 @@ type Hour struct {
 var LateBounds = [...]time.Duration{100 * time.Millisecond, time.Second, RegularDelay, time.Minute}
 
 // markOutcomes are the outcomes of marks, by their numbers.
+// There is room for two more.
 var markOutcomes = []Outcome{OutcomeCompleted, OutcomeFailed, OutcomeMissed, OutcomeSkipped, OutcomeCancelled}
+
+// noOutcome is the number of an outcome that is none of them.
+const noOutcome = 7
 
 // Add adds what became of an occurrence or a manual run. One that is not due yet counts in the hour of now. An
 // execution takes the place of a cancelled attempt of its own that was added just before.
@@ -166,7 +170,11 @@ func (m Mark) pack(to []byte) []byte {
 		exponent := max(0, bits.Len64(ms)-7)
 		late = uint16(min(unknownLate-1, uint64(exponent)<<7|ms>>exponent))
 	}
-	rest := uint16(max(0, slices.Index(markOutcomes, m.Outcome)))<<13 | late
+	outcome := slices.Index(markOutcomes, m.Outcome)
+	if outcome < 0 {
+		outcome = noOutcome
+	}
+	rest := uint16(outcome)<<13 | late
 	if m.Manual {
 		rest |= 1 << 12
 	}

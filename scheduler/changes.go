@@ -54,7 +54,7 @@ func (s *Service) start(ctx context.Context, o client.StartWorkflowOptions, work
 	o.WorkflowExecutionErrorWhenAlreadyStarted = true
 	// With a worker in the same client, the first workflow task comes with the response.
 	o.EnableEagerStart = o.StartDelay == 0
-	ctx, cancel := context.WithTimeout(ctx, core.UpdateTimeout)
+	ctx, cancel := context.WithTimeout(ctx, core.TryTimeout)
 	defer cancel()
 	until := time.Now().Add(optionalPatience)
 	for {

@@ -166,7 +166,7 @@ var collectionPriority = temporal.Priority{PriorityKey: 1}
 func (s *Service) registerCollection(
 	ctx context.Context, subscription string, r workflows.RegisterCollectionRequest,
 ) (registered workflows.Registration, err error) {
-	ctx, cancel := context.WithTimeout(ctx, core.UpdateTimeout)
+	ctx, cancel := context.WithTimeout(ctx, core.TryTimeout)
 	defer cancel()
 	id := job.SubscriptionWorkflowID(subscription)
 	for {

@@ -305,7 +305,7 @@ func (s *Service) setJobState(ctx context.Context, k job.Key, update string) (j 
 const collectionTimeout = 3 * time.Second
 
 // DeleteJob deletes a job. After it returns nil, no request of the job is sent any more. If the job does not answer
-// within core.UpdateTimeout but its collection does, the job's workflow is terminated. If neither does, both may have
+// within core.TryTimeout but its collection does, the job's workflow is terminated. If neither does, both may have
 // much to catch up on, and the job is asked again, for as long as a change may take.
 //
 // Unless check is nil, it is called with the job that is then deleted, and an error of it is returned. A job that
@@ -362,10 +362,10 @@ func (s *Service) deleteChecked(ctx context.Context, k job.Key, check func(curre
 	return s.core.Error(ctx, err, core.MissingJob(k))
 }
 
-// askToDelete asks a job to end, at first for core.UpdateTimeout.
+// askToDelete asks a job to end, at first for core.TryTimeout.
 func (s *Service) askToDelete(ctx context.Context, k job.Key, again bool) error {
 	if !again {
-		first, cancel := context.WithTimeout(ctx, core.UpdateTimeout)
+		first, cancel := context.WithTimeout(ctx, core.TryTimeout)
 		defer cancel()
 		ctx = first
 	}

@@ -5,6 +5,7 @@
 //     the next one, and runs the action as an activity, then the error action if that failed.
 //   - [almanac/workflows/registries] holds the registries of names: a job collection has its properties and
 //     the names of its jobs, a subscription the names of its collections.
+//   - [almanac/workflows/notifier] delivers the alerts of the jobs of a collection.
 //   - [almanac/workflows/plan] holds a job's decisions as plain functions without Temporal.
 //
 // # Versions

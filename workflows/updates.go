@@ -44,8 +44,8 @@ type Update struct {
 	Name        string
 	Description string // for the Temporal Web UI and CLI
 
-	// Operation is that of its entry in the list of changes; "" if it has none. The API's routes demand a permission of
-	// the same name.
+	// Operation is that of its entry in the list of changes; "" if it has none. What it changes of a definition is in
+	// package trail.
 	Operation audit.Operation
 	// Once says that a job remembers the update when it has applied it: a repetition in a later run is answered, and
 	// changes nothing.
@@ -80,7 +80,8 @@ var JobUpdates = Updates{
 	{Name: UpdateRun, Description: "run the job now", Operation: audit.RunJob, Once: true},
 	{Name: UpdateSkip, Description: "do not run the next occurrence; with a time, only if that is when it is due",
 		Operation: audit.SkipJob, Once: true},
-	{Name: UpdateRerun, Description: "run the job again if its last execution failed", Once: true},
+	{Name: UpdateRerun, Description: "run the job again if its last execution failed",
+		Operation: audit.RunJob, Once: true},
 	// Its operation depends on what has changed; see package trail.
 	{Name: UpdateCollection, Description: "the job collection was enabled or disabled, or its notifications changed"},
 	{Name: UpdateTest, Description: "send a test to the targets of the job's own notifications", Unrepeated: true},

@@ -143,7 +143,7 @@ func newOutbound[C any](next interceptor.ActivityOutboundInterceptor, _ func(con
 
 func (o *outbound[C]) GetClient(context.Context) C { return o.client }
 
-// look runs one of the [activities.Lookups].
+// look runs one of the [lookups.Lookups].
 func (d *directory) look(name string, arguments ...any) (converter.EncodedValue, error) {
 	return d.lookWith(worker.Options{}, name, arguments...)
 }

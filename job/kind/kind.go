@@ -34,6 +34,7 @@ type Content struct {
 	ServiceBusTopicMessage *ServiceBusMessage `json:"serviceBusTopicMessage,omitempty" field:"as=topic"`
 }
 
+// Types that share a member follow each other.
 var actions = [...]row[Content]{
 	actionOf(HTTP, "request", func(c *Content) **Request { return &c.Request }),
 	actionOf(HTTPS, "request", func(c *Content) **Request { return &c.Request }),

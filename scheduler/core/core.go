@@ -21,9 +21,10 @@ const (
 	DescribeTimeout = time.Second
 	// HistoryTimeout is the limit for reading a page of a job's history, or of changes.
 	HistoryTimeout = 20 * time.Second
-	// UpdateTimeout is the time limit of one start or registration; the caller retries after it. It is longer than the
-	// 10 s (Temporal's default workflow task timeout) for which a crashed worker keeps a workflow task.
-	UpdateTimeout = 14 * time.Second
+	// TryTimeout is the time limit of one try of a start, a registration or a delete; the caller tries again after it.
+	// It is longer than the 10 s (Temporal's default workflow task timeout) for which a crashed worker keeps a workflow
+	// task.
+	TryTimeout = 14 * time.Second
 )
 
 // Options configure a [Client].

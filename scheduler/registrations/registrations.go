@@ -192,7 +192,7 @@ func (r *Registrar) register(ctx context.Context, c *job.Collection, batch []*re
 		request.Jobs[i] = one.job
 	}
 	var answer workflows.RegisterAnswer
-	ctx, cancel := context.WithTimeout(ctx, core.UpdateTimeout)
+	ctx, cancel := context.WithTimeout(ctx, core.TryTimeout)
 	defer cancel()
 	err := r.core.Update(ctx, id, workflows.UpdateRegister, &answer, request)
 	if err == nil && len(answer.Jobs) != len(batch) {

@@ -184,6 +184,10 @@ func (r *runReader) event(e *history.HistoryEvent) {
 			c.Status, c.Message = audit.Failed, wfclient.ErrorOf(r.core.Converter, r.workflowID, failure).Error()
 			return
 		}
+		if c.update.name == workflows.UpdateRerun && !started(r.decoder(a.GetOutcome().GetSuccess())) {
+			r.changes = slices.Delete(r.changes, i, i+1)
+			return
+		}
 		c.Status, c.Differences = audit.Succeeded, r.subject.apply(c.update.name, r.decoder(c.update.args))
 	case e.GetWorkflowExecutionSignaledEventAttributes() != nil:
 		a := e.GetWorkflowExecutionSignaledEventAttributes()
@@ -262,6 +266,13 @@ func (r *runReader) actor(h *common.Header) audit.Actor {
 		r.core.Log.Warn("the actor of a change cannot be decoded", "workflow", r.workflowID, "error", err)
 	}
 	return a
+}
+
+// started reports whether a request to run a job again has started a manual run.
+func started(answer decoder) bool {
+	var a job.RerunAnswer
+	answer(&a)
+	return a.Status == job.RerunStarted
 }
 
 // A decoder decodes one value. It leaves the value as it is if there is none, or it cannot be read: a list with most

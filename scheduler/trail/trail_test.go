@@ -116,6 +116,16 @@ func completed(accepted int64, refused string) *history.HistoryEvent {
 	}}}
 }
 
+// answered is an update that completed with an answer.
+func answered(t *testing.T, accepted int64, answer any) *history.HistoryEvent {
+	t.Helper()
+	e := completed(accepted, "")
+	e.GetWorkflowExecutionUpdateCompletedEventAttributes().GetOutcome().Value = &update.Outcome_Success{
+		Success: payloads(t, answer),
+	}
+	return e
+}
+
 func definition(method string) job.Definition {
 	return job.Definition{State: job.StateEnabled, Action: job.Action{Type: job.ActionHTTP, Content: kind.Content{Request: &job.Request{Method: method}}}}
 }
@@ -177,6 +187,17 @@ func TestChangesOfEarlierRuns(t *testing.T) {
 	delete(s.runs, one)
 	kept, _ := read(t, s, listing.Page{Top: 100})
 	require.Equal(t, want[:3], kept, "without the run whose retention is over")
+}
+
+func TestARequestToRunFailedJobsAgainIsAmongTheChangesOfThoseThatItStarted(t *testing.T) {
+	t.Parallel()
+	s := &server{}
+	s.run(uuid.NewString(), started(t, "", "", definition("GET")),
+		accepted(t, workflows.UpdateRerun, "one"), answered(t, 2, job.RerunAnswer{Status: job.RerunNotFailed}),
+		accepted(t, workflows.UpdateRerun, "two"), answered(t, 4, job.RerunAnswer{Status: job.RerunUnderWay}),
+		accepted(t, workflows.UpdateRerun, "three"), answered(t, 6, job.RerunAnswer{Status: job.RerunStarted}))
+	all, _ := read(t, s, listing.Page{Top: 100})
+	require.Equal(t, []string{"jobs/run/action Succeeded", "jobs/write Succeeded"}, all)
 }
 
 func memo(t *testing.T, fields map[string]any) *history.HistoryEvent {

@@ -9,7 +9,7 @@ import (
 // A Cache holds answers of workflows, up to a total size. The zero value is empty.
 type Cache[T any] struct {
 	mu      sync.Mutex
-	answers map[string]cached[T] // by workflow ID
+	answers map[string]cached[T] // by query and workflow ID
 	size    int                  // of all answers
 }
 

@@ -32,7 +32,7 @@ const (
 	maxPerHost = worker.DefaultSlots / 2 // half of the slots stay free for other hosts
 )
 
-// table returns all settings of all commands, with the group of serverSettings; they are declared nowhere else. Their values
+// table returns all settings of all commands, with the groups of serverSettings, accessSettings and tokenSettings. Their values
 // go to c. docs/configuration.md is generated from it.
 //
 //go:generate go test -tags slim -run TestTheConfigurationDocumentIsCurrent -write .

@@ -26,10 +26,10 @@ func TestOutcomesAreReportedAFewAtATime(t *testing.T) {
 		after func(r *completions.Limiter, token []byte) // called after five seconds
 		ends  time.Duration                              // when a further outcome is reported
 	}{
-		{"until the workflow of one has its task", func(r *completions.Limiter, _ []byte) { r.Received("job-7", 0) }, 5 * time.Second},
+		{"until the workflow of one has its task", func(r *completions.Limiter, _ []byte) { r.Received("job-7") }, 5 * time.Second},
 		{"until the server has answered one, and a moment more", func(r *completions.Limiter, token []byte) { r.Sent(token) }, 5100 * time.Millisecond},
-		{"a task of another workflow changes nothing", func(r *completions.Limiter, _ []byte) { r.Received("job-77", 0) }, 90 * time.Second},
-		{"whichever comes first", func(r *completions.Limiter, token []byte) { r.Received("job-7", 0); r.Sent(token) }, 5 * time.Second},
+		{"a task of another workflow changes nothing", func(r *completions.Limiter, _ []byte) { r.Received("job-77") }, 90 * time.Second},
+		{"whichever comes first", func(r *completions.Limiter, token []byte) { r.Received("job-7"); r.Sent(token) }, 5 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -215,7 +215,7 @@ func TestTheLossTimeOfALargeHerdIsAsLongAsItsOutcomesWaitToBeReported(t *testing
 				r := runner(sendFunc(func(context.Context) (string, error) { return "fine", nil }))
 				r.Completions = completions.New(nil)
 				fill(t, r)
-				time.AfterFunc(tt.waited, func() { r.Completions.Received("default-test-workflow-id", 0) })
+				time.AfterFunc(tt.waited, func() { r.Completions.Received("default-test-workflow-id") })
 				if tt.waited > 0 {
 					_, err := new(task).run(t, r, due(0, 1))
 					require.NoError(t, err)

@@ -92,7 +92,8 @@ func measure(meter *latency.Meter) grpc.UnaryClientInterceptor {
 // an [completions.Limiter].
 type completionWatcher interface {
 	Sent(taskToken []byte)
-	Received(workflowID string, waited time.Duration)
+	Received(workflowID string)
+	Waited(time.Duration)
 }
 
 func watchCompletions(r completionWatcher) grpc.UnaryClientInterceptor {
@@ -104,8 +105,16 @@ func watchCompletions(r completionWatcher) grpc.UnaryClientInterceptor {
 		case *workflowservice.RespondActivityTaskFailedRequest:
 			r.Sent(sent.GetTaskToken())
 		}
-		if task, ok := answer.(*workflowservice.PollWorkflowTaskQueueResponse); ok && err == nil && task.GetQuery() == nil {
-			r.Received(task.GetWorkflowExecution().GetWorkflowId(), task.GetStartedTime().AsTime().Sub(task.GetScheduledTime().AsTime()))
+		switch task := answer.(type) {
+		case *workflowservice.PollWorkflowTaskQueueResponse:
+			if err == nil && len(task.GetTaskToken()) > 0 && task.GetQuery() == nil {
+				r.Waited(task.GetStartedTime().AsTime().Sub(task.GetScheduledTime().AsTime()))
+				r.Received(task.GetWorkflowExecution().GetWorkflowId())
+			}
+		case *workflowservice.RespondWorkflowTaskCompletedResponse: // it may have the next task of the workflow
+			if next := task.GetWorkflowTask(); err == nil && len(next.GetTaskToken()) > 0 {
+				r.Received(next.GetWorkflowExecution().GetWorkflowId())
+			}
 		}
 		return err
 	}

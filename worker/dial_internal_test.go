@@ -84,17 +84,16 @@ func TestTheServerHasAMinuteToRecordAnOutcome(t *testing.T) {
 // A notebook records reports and tasks.
 type notebook struct{ notes []string }
 
-func (n *notebook) Sent(taskToken []byte) { n.notes = append(n.notes, "sent "+string(taskToken)) }
-func (n *notebook) Received(workflowID string, waited time.Duration) {
-	n.notes = append(n.notes, "received "+workflowID+" after "+waited.String())
-}
+func (n *notebook) Sent(taskToken []byte)      { n.notes = append(n.notes, "sent "+string(taskToken)) }
+func (n *notebook) Received(workflowID string) { n.notes = append(n.notes, "received "+workflowID) }
+func (n *notebook) Waited(d time.Duration)     { n.notes = append(n.notes, "waited "+d.String()) }
 
 func TestWatchCompletions(t *testing.T) {
 	t.Parallel()
 	scheduled := time.Now()
 	task := &workflowservice.PollWorkflowTaskQueueResponse{
-		WorkflowExecution: &common.WorkflowExecution{WorkflowId: "job"},
-		ScheduledTime:     timestamppb.New(scheduled), StartedTime: timestamppb.New(scheduled.Add(time.Second)),
+		TaskToken: []byte("b"), WorkflowExecution: &common.WorkflowExecution{WorkflowId: "job"},
+		ScheduledTime: timestamppb.New(scheduled), StartedTime: timestamppb.New(scheduled.Add(time.Second)),
 	}
 	asked := &workflowservice.PollWorkflowTaskQueueResponse{WorkflowExecution: task.GetWorkflowExecution(), Query: &query.WorkflowQuery{}}
 	for _, tt := range []struct {
@@ -106,7 +105,13 @@ func TestWatchCompletions(t *testing.T) {
 		{"a success", &workflowservice.RespondActivityTaskCompletedRequest{TaskToken: []byte("a")}, nil, nil, []string{"sent a"}},
 		{"a failure", &workflowservice.RespondActivityTaskFailedRequest{TaskToken: []byte("a")}, nil, nil, []string{"sent a"}},
 		{"a report that the server refuses", &workflowservice.RespondActivityTaskCompletedRequest{TaskToken: []byte("a")}, nil, io.EOF, []string{"sent a"}},
-		{"a workflow's task", &workflowservice.PollWorkflowTaskQueueRequest{}, task, nil, []string{"received job after 1s"}},
+		{"a workflow's task", &workflowservice.PollWorkflowTaskQueueRequest{}, task, nil, []string{"waited 1s", "received job"}},
+		{"a workflow's task that comes with the answer to the one before", &workflowservice.RespondWorkflowTaskCompletedRequest{},
+			&workflowservice.RespondWorkflowTaskCompletedResponse{WorkflowTask: task}, nil, []string{"received job"}},
+		{"no task comes with it", &workflowservice.RespondWorkflowTaskCompletedRequest{},
+			&workflowservice.RespondWorkflowTaskCompletedResponse{}, nil, nil},
+		{"not a poll that ended without a task", &workflowservice.PollWorkflowTaskQueueRequest{},
+			&workflowservice.PollWorkflowTaskQueueResponse{}, nil, nil},
 		{"not a query, which says nothing of what was reported", &workflowservice.PollWorkflowTaskQueueRequest{}, asked, nil, nil},
 		{"not a task that did not arrive", &workflowservice.PollWorkflowTaskQueueRequest{}, task, io.EOF, nil},
 		{"not a heartbeat", &workflowservice.RecordActivityTaskHeartbeatRequest{TaskToken: []byte("a")}, nil, nil, nil},

@@ -17,10 +17,9 @@ import (
 // a workflow task, and tasks are dispatched in order: if a thousand activities were completed at once, a
 // call that reads or changes a job would wait for a thousand tasks.
 //
-// A completion keeps a place until this process receives the workflow's task, but at most twice as long as tasks wait
-// on average after the server's answer, since another process may receive it. The number of places follows how long the
-// answers take: it grows by one after as many quick answers as there are places, and shrinks by a quarter after a slow
-// one.
+// A completion keeps a place until this process receives the workflow's task, but at most twice as long as tasks wait on
+// average after the server's answer, since another process may receive it. The number of places follows how long the
+// answers take: it grows by one after as many quick answers as there are places, and shrinks by a quarter after a slow one.
 //
 // Those whose activities' time limits end first get the next places. An urgent one may also get one of urgentPlaces:
 // one whose activity is cancelled, whose time limit is near, or whose worker stops.
@@ -39,6 +38,7 @@ type Limiter struct {
 	waits   latency.Longest
 	records chan struct{} // places of records of outcomes that wait
 	tasks   time.Duration // average time that a workflow task waited for this process
+	tasked  time.Time     // when this process received one last
 }
 
 const (
@@ -51,11 +51,13 @@ const (
 	quickAnswer = 100 * time.Millisecond
 	slowAnswer  = 400 * time.Millisecond
 
-	// leastTaskTime and mostTaskTime limit how long after the server's answer a completion keeps its place at most.
-	// Each task counts as much as the part taskWeight of the average wait.
+	// leastTaskTime and mostTaskTime limit how long after the server's answer a completion keeps its place at most; an
+	// urgent one keeps it for leastTaskTime. Each task counts as much as the part 1/taskWeight of the average wait, and
+	// none counts when this process has received none for staleTasks.
 	leastTaskTime = 100 * time.Millisecond
 	mostTaskTime  = 5 * time.Second
 	taskWeight    = 16
+	staleTasks    = 5 * time.Second
 
 	// completionLimit is the longest that a completion keeps its place: longer than the server may take to answer.
 	completionLimit = 90 * time.Second
@@ -226,7 +228,7 @@ func (r *Limiter) Sent(token []byte) {
 	for _, one := range r.open {
 		if one.token == string(token) {
 			r.adapt(one, now)
-			one.limit.Reset(min(max(leastTaskTime, 2*r.tasks), mostTaskTime))
+			one.limit.Reset(r.taskTime(one, now))
 		}
 	}
 }
@@ -242,10 +244,26 @@ func (r *Limiter) adapt(one *completion, now time.Time) {
 	}
 }
 
-// Received records that this process received a task of a workflow, and how long the task had waited for it.
-func (r *Limiter) Received(workflowID string, waited time.Duration) {
+// taskTime returns how long a completion keeps its place from now on. r.mu is held.
+func (r *Limiter) taskTime(one *completion, now time.Time) time.Duration {
+	if one.urgent || now.Sub(r.tasked) > staleTasks {
+		return leastTaskTime
+	}
+	return max(leastTaskTime, 2*r.tasks)
+}
+
+// Waited records how long a workflow task had waited for this process. One that waited for a worker to come back counts
+// no more than what taskTime takes.
+func (r *Limiter) Waited(d time.Duration) {
 	r.mu.Lock()
-	r.tasks += (waited - r.tasks) / taskWeight
+	defer r.mu.Unlock()
+	r.tasks += (min(max(0, d), mostTaskTime/2) - r.tasks) / taskWeight
+	r.tasked = time.Now()
+}
+
+// Received records that this process received a task of a workflow.
+func (r *Limiter) Received(workflowID string) {
+	r.mu.Lock()
 	var done []*completion
 	for _, one := range r.open {
 		if one.workflowID == workflowID {

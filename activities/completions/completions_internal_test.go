@@ -42,7 +42,7 @@ func (h *herd) complete(name string, n int, urgent <-chan struct{}) (group *sync
 			h.open--
 			h.mu.Unlock()
 			h.Sent([]byte(id))
-			h.Received(id, 0)
+			h.Received(id)
 		})
 		synctest.Wait() // in this order
 	}
@@ -95,7 +95,8 @@ func (w *slowWorker) take(id string) {
 	w.mu.Lock()
 	w.waiting--
 	w.mu.Unlock()
-	w.Received(id, time.Since(since))
+	w.Waited(time.Since(since))
+	w.Received(id)
 	time.Sleep(w.each)
 }
 
@@ -119,6 +120,45 @@ func TestTheTasksOfAHerdDoNotQueueUpHoweverLongOneTakes(t *testing.T) {
 				herd.Wait()
 				// The first tasks come before any has waited, so that some more than there are places may.
 				require.LessOrEqual(t, w.most, 3*mostPlaces)
+			})
+		})
+	}
+}
+
+func TestHowLongAPlaceIsKeptForATaskThatDoesNotCome(t *testing.T) {
+	t.Parallel()
+	wait := func(r *Limiter, each time.Duration, n int) {
+		for range n {
+			r.Waited(each)
+		}
+	}
+	for _, tt := range []struct {
+		name   string
+		before func(*Limiter)
+		urgent bool
+		want   time.Duration
+	}{
+		{"tasks do not wait", func(r *Limiter) { wait(r, time.Millisecond, 100) }, false, leastTaskTime},
+		{"they wait", func(r *Limiter) { wait(r, 300*time.Millisecond, 1000) }, false, 600 * time.Millisecond},
+		{"they waited an hour for a worker to come back", func(r *Limiter) { wait(r, time.Hour, 1000) }, false, mostTaskTime},
+		{"an urgent one, while they wait", func(r *Limiter) { wait(r, time.Hour, 1000) }, true, leastTaskTime},
+		{"another process has had them lately", func(r *Limiter) {
+			wait(r, time.Hour, 1000)
+			time.Sleep(staleTasks + 1)
+		}, false, leastTaskTime},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := New(nil)
+				tt.before(r)
+				r.places = 1
+				r.enter("one", []byte("one"), time.Now().Add(time.Hour), nil, nil)
+				r.open[0].urgent = tt.urgent
+				answered := time.Now()
+				r.Sent([]byte("one"))
+				r.enter("next", []byte("next"), time.Now().Add(time.Hour), nil, nil)
+				require.InDelta(t, tt.want, time.Since(answered), float64(tt.want)/100)
 			})
 		})
 	}

@@ -1,10 +1,13 @@
 package input_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"software.sslmate.com/src/go-pkcs12"
 
 	"almanac/job"
 	"almanac/job/input"
@@ -160,6 +163,39 @@ func TestSecretsOfTargetsStaySecretAndAreKept(t *testing.T) {
 	require.ErrorContains(t, err, "properties.notifications[1].target.request.authentication.password: required")
 	_, err = input.KeepSecrets(moved, &stored, false)
 	require.ErrorContains(t, err, "send it again, because the target changed")
+}
+
+func TestACollectionKeepsTheClientCertificateOfATargetWithWhatDescribesIt(t *testing.T) {
+	t.Parallel()
+	leaf := certify(t, named("host"), nil)
+	parse := func(auth string) (job.Collection, error) {
+		return input.ParseCollection([]byte(`{"properties":{"sku":{"name":"Standard"},"notifications":[{"on":["failed"],
+			"target":{"type":"Https","request":{"uri":"https://h","method":"POST","authentication":`+auth+`}}}]}}`), nil)
+	}
+	stored, err := parse(fmt.Sprintf(`{"type":"ClientCertificate","pfx":%q,"password":"p"}`,
+		pfx(t, pkcs12.Modern2023, leaf.key, "p", leaf.certificate)))
+	require.NoError(t, err)
+	described := stored.Properties.Notifications[0].Target.Request.Authentication
+	require.NotEmpty(t, described.CertificateThumbprint)
+
+	without, err := parse(`{"type":"ClientCertificate"}`)
+	require.NoError(t, err, "whether one is stored is not known here")
+	kept, err := input.KeepCollectionSecrets(without.Properties, stored.Properties, false)
+	require.NoError(t, err)
+	require.Equal(t, described, kept.Notifications[0].Target.Request.Authentication)
+	_, err = input.KeepCollectionSecrets(without.Properties, job.CollectionProperties{}, false)
+	require.ErrorContains(t, err, "authentication.pfx: required")
+}
+
+func TestAClientCertificateIsMissingAmongManyErrors(t *testing.T) {
+	t.Parallel()
+	members := strings.Repeat(`"unknown":1,`, 60)
+	for i := range 60 {
+		members = strings.Replace(members, `"unknown"`, fmt.Sprintf(`"unknown%d"`, i), 1)
+	}
+	_, err := input.ParseDefinition([]byte(`{"properties":{`+members+`"action":{"type":"Https","request":{"uri":"https://h","method":"GET",
+		"authentication":{"type":"ClientCertificate"}}}}}`), input.ParseOptions{})
+	require.ErrorContains(t, err, "unknown1")
 }
 
 func TestACollectionHasNotificationsWhoseSecretsAreKept(t *testing.T) {

@@ -125,7 +125,8 @@ func (r *Request) Secrets(old Parameters) []Secret {
 		password,
 		{
 			Path: "authentication.pfx", Value: &auth.Pfx, Stored: was.Pfx, Kept: keeps,
-			Allowed: needed(AuthClientCertificate, wantPFX),
+			Allowed:  needed(AuthClientCertificate, wantPFX),
+			Together: func() { auth.describedAs(was) },
 		},
 		{
 			Path: "authentication.secret", Value: &auth.Secret, Stored: was.Secret, Kept: keeps,
@@ -174,10 +175,9 @@ func (r *Request) Describe(c *Checker, old Parameters) {
 	case a.Pfx == "" && a.Password != "": // whether it opens the stored file cannot be checked here
 		c.Fail(pfx, fields.Required, wantPFX, "a password belongs to the file that is sent with it")
 	case a.Pfx == "":
-		was := old.(*Request).Authentication
-		a.CertificateThumbprint = was.CertificateThumbprint
-		a.CertificateExpiration = was.CertificateExpiration
-		a.CertificateSubjectName = was.CertificateSubjectName
+		if stored, _ := old.(*Request); stored != nil && stored.Authentication != nil { // otherwise it is kept later, or missing
+			a.describedAs(stored.Authentication)
+		}
 	default:
 		if err := a.describe(); errors.Is(err, certificate.ErrPassword) {
 			c.Fail(password, fields.Invalid, err.Error(), "")
@@ -185,6 +185,13 @@ func (r *Request) Describe(c *Checker, old Parameters) {
 			c.Fail(pfx, fields.Invalid, err.Error(), "")
 		}
 	}
+}
+
+// describedAs takes the members that describe a certificate.
+func (a *Authentication) describedAs(was *Authentication) {
+	a.CertificateThumbprint = was.CertificateThumbprint
+	a.CertificateExpiration = was.CertificateExpiration
+	a.CertificateSubjectName = was.CertificateSubjectName
 }
 
 // describe sets the members that describe the certificate in the PFX file.

@@ -14,6 +14,8 @@ type Secret struct {
 
 	Empty       *bool // says that the secret is there and empty; nil: it cannot be
 	StoredEmpty bool
+
+	Together func() // takes what belongs to the secret from the stored parameters; nil: nothing does
 }
 
 // Absent reports whether the secret is not set.
@@ -24,6 +26,9 @@ func (s *Secret) Keep() {
 	*s.Value = s.Stored
 	if s.Empty != nil {
 		*s.Empty = s.StoredEmpty
+	}
+	if s.Together != nil {
+		s.Together()
 	}
 }
 

@@ -65,10 +65,13 @@ func SubscriptionWorkflowID(subscription string) string {
 // ARMID returns the job's ARM resource ID.
 func (k Key) ARMID() string { return k.Collection.ARMID() + "/jobs/" + k.Name }
 
+// WorkflowIDPrefix begins the ids of the workflows of jobs, and of no others.
+const WorkflowIDPrefix = "job/"
+
 // WorkflowID returns the ID of the job's workflow.
 func (k Key) WorkflowID() string {
 	c := k.Collection
-	return workflowID("job/" + under(c.Subscription) + c.ResourceGroup + "/" + c.Name + "/" + k.Name)
+	return workflowID(WorkflowIDPrefix + under(c.Subscription) + c.ResourceGroup + "/" + c.Name + "/" + k.Name)
 }
 
 // NilSubscription is the subscription of the short paths. The IDs of the workflows in it

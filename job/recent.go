@@ -28,7 +28,7 @@ type Recent struct {
 // A Mark is what became of an occurrence or a manual run.
 type Mark struct {
 	Due     time.Time // in whole seconds; of a manual run, when it was started
-	Manual  bool      // a manual run that ran
+	Manual  bool      // a manual run; a cancelled one has it only if nothing else will come of it
 	Outcome Outcome   // of the execution, or why there was none
 	// how long after its due time it began, within 2 %; negative if it did not run or that is not known
 	Late time.Duration
@@ -61,7 +61,8 @@ const noOutcome = 7
 func (r *Recent) Add(m Mark, now time.Time) {
 	r.Marks = r.Marks[:len(r.Marks)-len(r.Marks)%markSize]
 	if n := len(r.Marks) - markSize; n >= 0 && m.ran() {
-		if last := unpackMark(r.Marks[n:]); last.Outcome == OutcomeCancelled && last.Due.Equal(m.Due.Truncate(time.Second)) {
+		last := unpackMark(r.Marks[n:])
+		if last.Outcome == OutcomeCancelled && !last.Manual && last.Due.Equal(m.Due.Truncate(time.Second)) {
 			r.Marks = r.Marks[:n]
 			r.count(last, now, -1)
 		}

@@ -81,6 +81,15 @@ func TestAnExecutionOfWhichAnAttemptWasCancelledCountsOnce(t *testing.T) {
 	require.Equal(t, []job.Hour{{Start: eight, Late: [5]int{1}, Failed: 1}}, slices.Collect(r.AllHours()))
 }
 
+func TestACancelledManualRunIsKeptBesideAnotherOfTheSameSecond(t *testing.T) {
+	t.Parallel()
+	var r job.Recent
+	r.Add(job.Mark{Due: eight, Manual: true, Outcome: job.OutcomeCancelled, Late: -1}, eight)
+	r.Add(job.Mark{Due: eight, Manual: true, Outcome: job.OutcomeCompleted, Late: 0}, eight)
+	require.Len(t, slices.Collect(r.All()), 2)
+	require.Equal(t, []job.Hour{{Start: eight.Truncate(time.Hour), Manual: 1, Cancelled: 1}}, slices.Collect(r.AllHours()))
+}
+
 func TestAnOutlineHasTheHoursThatWereOutOfTheOrdinaryAlone(t *testing.T) {
 	t.Parallel()
 	var r job.Recent

@@ -3,6 +3,7 @@ package overview
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -44,6 +45,8 @@ type index struct {
 	mu    sync.Mutex
 	jobs  map[string]*entry // by workflow ID
 	lists map[listing.Scope]asOf
+	// how often all was forgotten for lack of room
+	emptied int
 }
 
 // An asOf says when Temporal's lists of the jobs of a scope were read: those that have changed, and all.
@@ -94,15 +97,30 @@ func (x *index) change(id string, since time.Time, change func(*entry)) {
 	defer x.mu.Unlock()
 	e := x.jobs[id]
 	if e == nil {
-		if x.jobs == nil || len(x.jobs) >= maxKnown {
-			x.jobs, x.lists = map[string]*entry{}, map[listing.Scope]asOf{}
-		}
+		x.makeRoom(1, since)
 		e = &entry{}
 		x.jobs[id] = e
 	}
 	if !since.Before(e.changed) {
 		change(e)
 	}
+}
+
+// makeRoom makes room for n more jobs, and returns how often all was forgotten for that. What this process changed lately
+// is kept, since Temporal's lists may not show it yet. x.mu is held.
+func (x *index) makeRoom(n int, since time.Time) int {
+	if x.jobs == nil || len(x.jobs)+n > maxKnown {
+		x.emptied++
+		x.lists = map[listing.Scope]asOf{}
+		kept := map[string]*entry{}
+		for id, e := range x.jobs {
+			if e.changed.After(since.Add(-changedFor)) && len(kept) < maxKnown/2 {
+				kept[id] = &entry{changed: e.changed}
+			}
+		}
+		x.jobs = kept
+	}
+	return x.emptied
 }
 
 // listed returns when Temporal's lists of the jobs of a scope were read, and of which scope these are: it may be a
@@ -166,6 +184,13 @@ func (v *Overview) readList(ctx context.Context, s listing.Scope, last asOf) (as
 	if err != nil {
 		return asOf{}, err
 	}
+	v.index.mu.Lock()
+	before := v.index.emptied
+	emptied := v.index.makeRoom(len(found), as.at)
+	v.index.mu.Unlock()
+	if emptied != before && last != (asOf{}) {
+		return asOf{}, errForgotten
+	}
 	for id, e := range found {
 		v.index.change(id, as.at.Add(-changedFor), func(known *entry) {
 			o := v.decode(id, e, known.outline)
@@ -176,11 +201,14 @@ func (v *Overview) readList(ctx context.Context, s listing.Scope, last asOf) (as
 	}
 	v.index.mu.Lock()
 	defer v.index.mu.Unlock()
-	if v.index.lists != nil {
+	if v.index.emptied == emptied {
 		v.index.lists[s] = as
 	}
 	return as, nil
 }
+
+// errForgotten means that a list of what has changed is of no use.
+var errForgotten = errors.New("what was known of the jobs is forgotten")
 
 // list calls each for the workflows that a query finds, and rest, unless it is nil, between calls of Temporal.
 func (v *Overview) list(

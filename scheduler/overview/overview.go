@@ -63,8 +63,11 @@ type Overview struct {
 // New returns an Overview.
 func New(o Options) *Overview { return &Overview{o: o} }
 
-// Forget removes what is known of a job, which was changed. Of a collection nothing is known.
+// Forget removes what is known of a job, which was changed. Of other workflows nothing is known.
 func (v *Overview) Forget(workflowID string) {
+	if !strings.HasPrefix(workflowID, job.WorkflowIDPrefix) {
+		return
+	}
 	now := v.o.Now()
 	v.index.change(workflowID, now, func(e *entry) { *e = entry{changed: now} })
 }

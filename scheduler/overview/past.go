@@ -87,7 +87,9 @@ func (r *reading) refreshed(ctx context.Context, s listing.Scope, jobs []job.Key
 		due := slices.DeleteFunc(r.streams(jobs, last), func(s *stream) bool {
 			return s.sure || s.bound.Before(r.begin)
 		})
-		ahead.Go(func() { wfclient.Each(len(due), func(i int) { r.describe(ctx, due[i]) }) })
+		ask := *r
+		ask.failed = &failures{log: r.o.Log, all: map[string]failure{}} // those that fail are asked again
+		ahead.Go(func() { wfclient.Each(len(due), func(i int) { ask.describe(ctx, due[i]) }) })
 	}
 	return r.refresh(ctx, s, len(jobs), listedFor)
 }
@@ -199,7 +201,7 @@ func (r *reading) open(ctx context.Context, all *queue[*stream], missing int) bo
 			}
 		}
 	}
-	return all.Len() > 0
+	return all.Len() > 0 && ctx.Err() == nil // otherwise a stream that could not be read may be missing
 }
 
 // step asks the server about a job or, if that was done or is of no use, opens its history. It reports whether the job

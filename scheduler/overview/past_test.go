@@ -246,6 +246,54 @@ func TestAPageEndsThoughJobsDoNotAnswer(t *testing.T) {
 	}
 }
 
+func TestAPageWhoseTimeEndsLosesNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newTown(t)
+		const jobs, each = 5, 20
+		want := map[string]int{}
+		for i := range jobs {
+			k := w.add("c", fmt.Sprint("job", i), nil)
+			apart := 4 * time.Minute
+			if i >= 3 { // the first entries of these go back further than those of the others
+				apart = time.Hour
+			}
+			for n := range each {
+				w.ran(k, noon.Add(-time.Duration(each-n)*apart-time.Duration(i)*time.Minute), 0, job.OutcomeCompleted)
+			}
+		}
+		for _, name := range names(pages(t, w.overview(noon), ofC, listing.Page{Top: 1000}, nil)) {
+			want[name]++
+		}
+		require.Len(t, want, jobs*each)
+
+		w.hangs = w.reversed.Load() + jobs // each history is read once
+		v, got, unread := w.overview(noon), map[string]int{}, map[string]bool{}
+		p := listing.Page{Top: 1000}
+		for {
+			page, next, err := v.HistoryAcross(t.Context(), ofC, p)
+			require.NoError(t, err)
+			w.hangs = 0
+			for i, name := range names(page) {
+				if page[i].Unread != "" {
+					unread[page[i].Key.Name] = true
+				} else {
+					got[name]++
+				}
+			}
+			if p.After = next; next == "" {
+				break
+			}
+		}
+		require.Len(t, unread, 2, "two wait for 10 s, and the page ends")
+		for name := range want {
+			if job, _, _ := strings.Cut(strings.TrimPrefix(name, "c/"), " "); !unread[job] {
+				require.Equal(t, 1, got[name], name)
+			}
+		}
+	})
+}
+
 func TestAContinuationThatNoListReturnedIsRefused(t *testing.T) {
 	t.Parallel()
 	v := newTown(t).overview(noon)

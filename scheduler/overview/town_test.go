@@ -53,6 +53,7 @@ type town struct {
 	names    map[string][]string             // of jobs, by collection, in the resource group g
 	disabled map[string]bool                 // collections
 	hanging  bool                            // jobs do not answer
+	hangs    int64                           // histories are not read after so many reads of them; 0: they are
 	broken   map[string]bool                 // workflows whose reads fail, by ID
 	jobs     map[string]job.Job              // by workflow ID
 	runs     map[string][]*historypb.History // by workflow ID, oldest first
@@ -410,8 +411,7 @@ func (f townFrontend) GetWorkflowExecutionHistory(_ context.Context, r *workflow
 }
 
 func (f townFrontend) GetWorkflowExecutionHistoryReverse(ctx context.Context, r *workflowservice.GetWorkflowExecutionHistoryReverseRequest, _ ...grpc.CallOption) (*workflowservice.GetWorkflowExecutionHistoryReverseResponse, error) {
-	f.w.reversed.Add(1)
-	if f.w.hanging {
+	if n := f.w.reversed.Add(1); f.w.hanging || f.w.hangs > 0 && n > f.w.hangs {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}

@@ -149,7 +149,7 @@ func (g *generator) noteDropped(ctx workflow.Context, d *plan.Dropped) {
 	workflow.GetLogger(ctx).Warn("occurrences were not run", "job", g.Key.ARMID(), "count", d.Count,
 		"first", d.First, "last", d.Last, "outcome", d.Outcome, "why", d.Why)
 	for due := range d.All() {
-		g.Recent.Add(job.Mark{Due: due, Outcome: d.Outcome, Late: -1}, workflow.Now(ctx))
+		g.Recent.Add(job.Mark{Due: due, Manual: d.Repeat > 0, Outcome: d.Outcome, Late: -1}, workflow.Now(ctx))
 	}
 	g.raiser.Dropped(ctx, d)
 }

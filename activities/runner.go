@@ -8,7 +8,7 @@
 //	gate      file              opens                                          otherwise
 //	once      runner.go         no earlier attempt without a record may have   its outcome is reported, or
 //	                            been sent                                      that it was lost
-//	hold      hold.go, lead.go  the process has a place for it                 it returns to the plan
+//	hold      hold.go           the process has a place for it                 it returns to the plan
 //	spread    fence_spread.go   at its share of the time before it is due      –
 //	host      host_limit.go     the host has less than its limit of            the server retries it later
 //	                            unanswered requests

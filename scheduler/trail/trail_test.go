@@ -200,6 +200,30 @@ func TestARequestToRunFailedJobsAgainIsAmongTheChangesOfThoseThatItStarted(t *te
 	require.Equal(t, []string{"jobs/run/action Succeeded", "jobs/write Succeeded"}, all)
 }
 
+// An update of a job that is added is decided here, too: without its case in jobSubject.apply, changes after it would be
+// compared with a definition that the job no longer has.
+func TestOfEachUpdateOfAJobItIsDecidedWhetherItChangesTheDefinition(t *testing.T) {
+	t.Parallel()
+	changes := map[string]bool{
+		workflows.UpdateReplace: true, workflows.UpdateEnable: true, workflows.UpdateDisable: true,
+		workflows.UpdateRun: false, workflows.UpdateRerun: false, workflows.UpdateSkip: false, workflows.UpdateDelete: false,
+		workflows.UpdateDismiss: false, workflows.UpdateCollection: false, workflows.UpdateTest: false,
+	}
+	for _, u := range workflows.JobUpdates {
+		require.Contains(t, changes, u.Name)
+	}
+	before := definition("GET")
+	before.State = job.StateDisabled
+	for name, argument := range map[string]any{
+		workflows.UpdateReplace: workflows.ReplaceRequest{Definition: definition("PUT")}, workflows.UpdateEnable: nil,
+	} {
+		s := &server{}
+		s.run(uuid.NewString(), started(t, "", "", before), accepted(t, name, argument), completed(2, ""))
+		lines, _ := read(t, s, listing.Page{Top: 1})
+		require.Contains(t, lines[0], " to ", name)
+	}
+}
+
 func memo(t *testing.T, fields map[string]any) *history.HistoryEvent {
 	t.Helper()
 	m := &common.Memo{Fields: map[string]*common.Payload{}}

@@ -44,12 +44,13 @@ var quotes = []*regexp.Regexp{
 	regexp.MustCompile(regexp.QuoteMeta(responseHost) + `[^']*': '[^']*` + regexp.QuoteMeta(responseHeaders)),
 	regexp.MustCompile(`Http Action - Request to host '[^']*' failed: .*? \(redirected: `),
 	regexp.MustCompile(`Message to (?:queue|topic) '.*?' of namespace '.*?' failed: .*? \(`),
+	regexp.MustCompile(`, which is not followed: it leads to `),
 	regexp.MustCompile(`the mail server \S+: `),
 	regexp.MustCompile(`mail accepted by \S+ for .*?; of the others: `),
 }
 
 // WithoutResponse returns a text without the words of a receiver that a message or [AnsweredReason] in it quotes, and
-// all after them: headers and body of a response, or what a mail server or Service Bus said. It says that they are
+// all after them: headers and body of a response, where a redirect leads to, or what a mail server or Service Bus said. It says that they are
 // hidden. The text may begin with more than the message.
 func WithoutResponse(text string) string {
 	cut, reason := -1, answeredReason(text)

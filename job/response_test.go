@@ -28,14 +28,15 @@ func TestWhatAHostSentIsTakenOutOfAText(t *testing.T) {
 		"ServiceBusQueue Action - Message to queue 'q' of namespace 'n' failed: there is no such queue in the namespace (amqp:not-found The secret (of the host))":     "ServiceBusQueue Action - Message to queue 'q' of namespace 'n' failed: there is no such queue in the namespace (hidden (a contributor may see them)",
 		"Message to topic 't' of namespace 'n' failed: the service refused the message (amqp:not-allowed The secret)":                                                  "Message to topic 't' of namespace 'n' failed: the service refused the message (hidden (a contributor may see them)",
 		"StorageQueue Action - Message to queue 'a' failed: the service answered 404 QueueNotFound: the storage account has no queue of this name: create it":          "StorageQueue Action - Message to queue 'a' failed: the service answered 404 QueueNotFound: the storage account has no queue of this name: create it",
-		"the mail server mail.example:587: 550 5.1.1 the secret":                            "the mail server mail.example:587: hidden (a contributor may see them)",
-		"mail accepted by mail.example:587 for 1 of 2 addresses; of the others: the secret": "mail accepted by mail.example:587 for 1 of 2 addresses; of the others: hidden (a contributor may see them)",
-		`500 Internal Server Error: {"error":"secret"}`:                                     "500 Internal Server Error: hidden (a contributor may see it)",
-		"Job 'a' failed twice in a row: 418 I'm a teapot: secret " + message:                "Job 'a' failed twice in a row: 418 I'm a teapot: hidden (a contributor may see it)",
-		"The last error: " + AnsweredReason(599, "secret: 404 Not Found: secret"):           "The last error: 599 (a status without a name): hidden (a contributor may see it)",
-		"302 Found, which is not followed: it leads to host 'b.example'":                    "302 Found, which is not followed: it leads to host 'b.example'",
-		"Request to host 'a.example:8080' failed: the connection was refused: nobody":       "Request to host 'a.example:8080' failed: the connection was refused: nobody",
-		message + " 404 Not Found: secret":                                                  hidden,
+		"the mail server mail.example:587: 550 5.1.1 the secret":                             "the mail server mail.example:587: hidden (a contributor may see them)",
+		"mail accepted by mail.example:587 for 1 of 2 addresses; of the others: the secret":  "mail accepted by mail.example:587 for 1 of 2 addresses; of the others: hidden (a contributor may see them)",
+		`500 Internal Server Error: {"error":"secret"}`:                                      "500 Internal Server Error: hidden (a contributor may see it)",
+		"Job 'a' failed twice in a row: 418 I'm a teapot: secret " + message:                 "Job 'a' failed twice in a row: 418 I'm a teapot: hidden (a contributor may see it)",
+		"The last error: " + AnsweredReason(599, "secret: 404 Not Found: secret"):            "The last error: 599 (a status without a name): hidden (a contributor may see it)",
+		"302 Found, which is not followed: it leads to host 'b.example', from http to https": "302 Found, which is not followed: it leads to hidden (a contributor may see them)",
+		"302 Found, which is not followed: at most 10 redirects are":                         "302 Found, which is not followed: at most 10 redirects are",
+		"Request to host 'a.example:8080' failed: the connection was refused: nobody":        "Request to host 'a.example:8080' failed: the connection was refused: nobody",
+		message + " 404 Not Found: secret":                                                   hidden,
 	} {
 		require.Equal(t, want, WithoutResponse(text))
 	}

@@ -29,7 +29,12 @@ func (e *Entry) Line(scope string) string { return "- " + e.flow(scope) }
 
 // flow returns the entry as a mapping between braces, which a file that was cut off lacks.
 func (e *Entry) flow(scope string) string {
-	line := fmt.Sprintf("{name: %s, sha256: %x", e.Name, e.Hash)
+	name := e.Name
+	var value yaml.Node
+	if err := yaml.Unmarshal([]byte(name), &value); err != nil || value.Content[0].Tag != "!!str" { // such as null or 12
+		name = quoted(name)
+	}
+	line := fmt.Sprintf("{name: %s, sha256: %x", name, e.Hash)
 	if e.Grant.Role > 0 {
 		line += fmt.Sprintf(", role: %s, scope: %s", e.Grant.Role, quoted(scope))
 	}

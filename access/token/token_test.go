@@ -104,6 +104,17 @@ func TestAHolderIsKnownByTheTokenAndNotByItsHash(t *testing.T) {
 	}
 }
 
+func TestTheLineOfATokenCanBeReadWhateverItsName(t *testing.T) {
+	t.Parallel()
+	for i, name := range []string{"a", "null", "NULL", "true", "no", "12", "1e3", "0x1f", "2026-11-27", "1.5", "a.b-c_d"} {
+		e := token.Entry{Name: name, Hash: token.HashOf(fmt.Sprint(i)), Grant: grant(t, access.Reader, "/")}
+		_, err := token.Parse([]byte(e.Line("/")), defaults)
+		require.NoError(t, err, e.Line("/"))
+	}
+	e := token.Entry{Name: "ci", Hash: token.HashOf("a")}
+	require.Regexp(t, "^- {name: ci, sha256: ", e.Line(""), "quotes where they are needed only")
+}
+
 func TestAMistakeInAFileOfTokensIsReportedWithItsLine(t *testing.T) {
 	t.Parallel()
 	hash := fmt.Sprintf("%x", token.HashOf("a"))

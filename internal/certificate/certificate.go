@@ -5,8 +5,11 @@ package certificate
 import (
 	"bytes"
 	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/asn1"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -24,7 +27,7 @@ var (
 	errEmoji    = errors.New("a PFX file whose password has no emoji and no other characters beyond U+FFFF" + convert)
 	errForm     = errors.New("a PFX file with a MAC by SHA-1 or SHA-2, and keys and certificates encrypted by AES in " +
 		"CBC mode, or by 3DES or RC2 as PKCS #12 defines them" + convert)
-	errKey = errors.New("a PFX file whose key is of RSA, Ed25519 or one of the curves P-224, P-256, P-384 and " +
+	errKey = errors.New("a PFX file whose key is of RSA, Ed25519 or one of the curves P-256, P-384 and " +
 		"P-521, given by its name; others, such as RSA-PSS, need a new certificate")
 	errTwoWords = errors.New("a PFX file whose private key is encrypted with the password of the file; this one's key " +
 		"has another, which keytool -importkeystore changes with -destkeypass")
@@ -49,6 +52,10 @@ func Read(text, password string) (tls.Certificate, error) {
 	der, err := Decode(text)
 	if err != nil {
 		return tls.Certificate{}, errNotPFX
+	}
+	var file asn1.RawValue // without what follows it, which OpenSSL does not read either
+	if rest, err := asn1.Unmarshal(der, &file); err == nil && len(rest) > 0 {
+		der = file.FullBytes
 	}
 	if pfxRounds(der) > maxRounds {
 		return tls.Certificate{}, errCostly
@@ -81,6 +88,9 @@ func Read(text, password string) (tls.Certificate, error) {
 		return tls.Certificate{}, errBER
 	case err != nil:
 		return tls.Certificate{}, errNotPFX
+	}
+	if ec, ok := key.(*ecdsa.PrivateKey); ok && ec.Curve == elliptic.P224() { // TLS has it no more
+		return tls.Certificate{}, errKey
 	}
 	// The order of the certificates in a file has no meaning.
 	chain := chainOf(key, append([]*x509.Certificate{first}, others...))

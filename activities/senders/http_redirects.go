@@ -3,7 +3,6 @@ package senders
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -35,9 +34,6 @@ type hop struct {
 	status          int
 }
 
-// errLocation is an answer whose Location is no address.
-var errLocation = errors.New("the answer's Location header cannot be read")
-
 // do sends a request and those to which its answers lead. done ends the last of them, whose body is not read further.
 func (f *redirects) do(client http.RoundTripper, req *http.Request) (resp *http.Response, done context.CancelFunc, err error) {
 	for {
@@ -47,29 +43,27 @@ func (f *redirects) do(client http.RoundTripper, req *http.Request) (resp *http.
 			cancel()
 			return nil, nil, err
 		}
-		next, err := f.next(req, resp)
-		if next == nil && err == nil {
+		next := f.next(req, resp)
+		if next == nil {
 			return resp, cancel, nil
 		}
 		drain(resp, cancel)
 		resp.Body.Close()
 		cancel()
-		if err != nil {
-			return nil, nil, err
-		}
 		req = next
 	}
 }
 
 // next returns the request to which an answer leads; nil if it leads to none, or is not followed.
-func (f *redirects) next(req *http.Request, resp *http.Response) (*http.Request, error) {
+func (f *redirects) next(req *http.Request, resp *http.Response) *http.Request {
 	location := resp.Header.Get("Location")
 	if !isRedirect(resp.StatusCode) || location == "" {
-		return nil, nil
+		return nil
 	}
 	to, err := kind.ParseURI(location)
 	if err != nil {
-		return nil, errLocation
+		f.why = "its Location header cannot be read"
+		return nil
 	}
 	target := req.URL.ResolveReference(to)
 	target.Host = sentHost(target.Host)
@@ -78,7 +72,7 @@ func (f *redirects) next(req *http.Request, resp *http.Response) (*http.Request,
 	repeats := kept && (f.body != "" || !isSafe(method))
 	switch {
 	case !sameOrigin(target, req.URL): // described by notFollowed
-		return nil, nil
+		return nil
 	case f.refused:
 		f.why = "the request has followRedirects false"
 	case len(f.hops) == maxRedirects:
@@ -87,7 +81,7 @@ func (f *redirects) next(req *http.Request, resp *http.Response) (*http.Request,
 		f.why = "a request that may change something is sent again once"
 	}
 	if f.why != "" {
-		return nil, nil
+		return nil
 	}
 	f.hops = append(f.hops, hop{req.Method, kind.RedactURI(req.URL.String()), resp.StatusCode})
 	f.last = hop{method: method, address: kind.RedactURI(target.String())}
@@ -95,7 +89,7 @@ func (f *redirects) next(req *http.Request, resp *http.Response) (*http.Request,
 	if !kept {
 		f.body = ""
 	}
-	return f.request(req, method, target, !to.IsAbs(), kept), nil
+	return f.request(req, method, target, !to.IsAbs(), kept)
 }
 
 // request returns the request of a redirect. It has the headers of the one before, except those of the content, if that

@@ -257,7 +257,8 @@ func TestRedirects(t *testing.T) {
 		{"other host", 307, "//elsewhere.example/", "POST", []string{"POST /start body"},
 			"the host answered 307 TemporaryRedirect, which is not followed: it leads to host 'elsewhere.example'"},
 		{"nowhere", 302, "", "GET", []string{"GET /start "}, "the host answered 302 Found without a Location"},
-		{"unreadable", 302, "http://[::1/?sig=topsecret", "GET", []string{"GET /start "}, "the answer's Location header cannot be read"},
+		{"unreadable", 302, "http://[::1/?sig=topsecret", "GET", []string{"GET /start "},
+			"the host answered 302 Found, which is not followed: its Location header cannot be read"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

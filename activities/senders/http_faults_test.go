@@ -371,7 +371,18 @@ func TestHTTP2HostThatGoesAway(t *testing.T) {
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	_, err := s.sender().Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL + "/?sig=topsecret"}))
-	require.EqualError(t, err, "http2: server sent GOAWAY and closed the connection; LastStreamID=1, ErrCode=PROTOCOL_ERROR, debug=…")
+	require.EqualError(t, err, "the host ended the request without an answer (PROTOCOL_ERROR); it may have read the request")
+	sendertest.RequirePermanent(t, false, err)
+}
+
+func TestAnHTTP2HostThatEndsARequest(t *testing.T) {
+	t.Parallel()
+	s := serveSecured(t, true, &tls.Config{}, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		panic(http.ErrAbortHandler)
+	})
+	_, err := s.sender().Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL, Method: "POST", Body: "body"}))
+	require.EqualError(t, err, "the host ended the request without an answer (INTERNAL_ERROR); it may have read the request")
 	sendertest.RequirePermanent(t, false, err)
 }
 

@@ -88,7 +88,11 @@ func reason(ctx context.Context, err error) string {
 		err = wrapped.Err
 	}
 	text := cmp.Or(egress.Reason(err), protocolReason(err))
-	if unanswered, ok := errors.AsType[*unansweredError](err); ok && (egress.IsLoss(err) || text == egress.ErrConnectionLost.Error()) {
+	if code := http2Ended.FindStringSubmatch(err.Error()); code != nil {
+		text = fmt.Sprintf("the host ended the request without an answer (%s)", code[1])
+	}
+	lost := egress.IsLoss(err) || text == egress.ErrConnectionLost.Error() || http2Ended.MatchString(err.Error())
+	if unanswered, ok := errors.AsType[*unansweredError](err); ok && lost {
 		if unanswered.sent {
 			text += "; it may have read the request"
 		} else {
@@ -100,6 +104,10 @@ func reason(ctx context.Context, err error) string {
 
 // quoted matches text quoted by %q.
 var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// http2Ended matches the errors of a stream that the host reset, and of a connection that it ended (GOAWAY), with the
+// code. What the host said of it is left out.
+var http2Ended = regexp.MustCompile(`(?:^stream error: stream ID \d+; |GOAWAY.*? ErrCode[=:])([A-Z0-9_]+)`)
 
 // cutOff matches the error about a status line that ends too early. net/http says nothing else if the connection was
 // closed there.

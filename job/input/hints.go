@@ -47,7 +47,7 @@ func (p *parser) advise(n *fields.Node, d *job.Definition) {
 		case e.Code == fields.Invalid && strings.HasPrefix(e.Allowed, "a date"):
 			e.Hint = missingDay(fmt.Sprint(e.Value))
 		case e.Path == p.pathOf("recurrence.schedule") && d.Recurrence != nil && d.Recurrence.Schedule != nil:
-			e.Hint = neverOn(d.Recurrence.Schedule)
+			e.Hint = neverOn(d)
 		case e.Code == fields.Forbidden && strings.HasPrefix(e.Allowed, "with frequency ") && name == "weekDays":
 			e.Hint = `"frequency": "week" runs on each of these days`
 		}
@@ -211,14 +211,23 @@ func missingDay(text string) string {
 	return fmt.Sprintf("%s %d has %d days", last.Month(), year, last.Day())
 }
 
-// neverOn names the dates of a schedule that no year has.
-func neverOn(s *job.Schedule) string {
+// neverOn names the dates of a schedule that no year has. A negative day counts from the end of its month.
+func neverOn(d *job.Definition) string {
+	r := d.Recurrence
+	months := r.Schedule.Months
+	if len(months) == 0 && d.StartTime != nil && r.Interval > 0 && r.Interval%12 == 0 {
+		months = []int{int(d.StartTime.Month())}
+	}
 	var never []string
-	for _, month := range s.Months {
-		most := time.Date(2024, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day() // of a leap year
-		for _, day := range s.MonthDays {
-			if day > most {
-				never = append(never, fmt.Sprintf("%d %s", day, time.Month(month)))
+	for _, n := range months {
+		month := time.Month(n)
+		most := time.Date(2024, month+1, 0, 0, 0, 0, 0, time.UTC).Day() // of a leap year
+		for _, day := range r.Schedule.MonthDays {
+			switch {
+			case day > most:
+				never = append(never, fmt.Sprintf("%d %s", day, month))
+			case -day > most:
+				never = append(never, fmt.Sprintf("day %d of %s, which has at most %d", day, month, most))
 			}
 		}
 	}

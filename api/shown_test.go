@@ -23,7 +23,7 @@ var (
 	message = job.ResponseMessage("target.example", "InternalServerError", "X-Internal: k1\r\n", "the salary of everybody")
 )
 
-// a talker is a scheduler of which every answer that may have what a target sent has it.
+// A talker is a scheduler. Each of its answers that may have what a target sent has that.
 type talker struct{ *fake }
 
 func talkative() job.Job {

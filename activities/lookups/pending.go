@@ -47,8 +47,8 @@ const (
 // clockMargin is how far a worker's clock may differ from the server's before the worker uses the server's.
 const clockMargin = time.Second
 
-// Unrecorded answers whether a request may have been sent of which there is no record, for an activity that the server
-// cancelled at an instant while no worker had it. p is what the last lookup before found of it; nil if there was none.
+// Unrecorded says whether a request that nobody recorded may have been sent, for an activity that the server cancelled
+// at an instant while no worker had it. p is what the last lookup before found of it; nil if there was none.
 // due is when the execution was due: before that nothing is sent.
 //
 // It is the one answer to the question for the workflow and for readers of the history. Of an activity that has ended

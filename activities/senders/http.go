@@ -79,7 +79,7 @@ func (h *HTTP) Send(ctx context.Context, e job.Execution, a *job.Action) (string
 	if resp.StatusCode == http.StatusUnauthorized {
 		h.forget(req, a.Request.Authentication)
 	}
-	read, err := readBody(resp)
+	read, err := readBody(resp.Header, resp.Body, maxBody)
 	body := read.shown(s)
 	message := job.ResponseMessage(req.URL.Host, reasonName(resp.StatusCode), headerText(resp.Header, s), body) + follow.text(s)
 	if err == nil {

@@ -39,28 +39,28 @@ type bodyText struct {
 	note string // why there is no more of it; may hold what the host wrote
 }
 
-// readBody reads the beginning of a body. The error is one of reading; a body that cannot be decoded has a note
-// instead.
-func readBody(resp *http.Response) (bodyText, error) {
-	raw := &bodyReader{from: resp.Body}
-	plain, unknown := withoutEncodings(raw, resp.Header.Values("Content-Encoding"))
+// readBody reads the beginning of a body, of which most bytes are kept. The error is one of reading; a body that cannot
+// be decoded has a note instead.
+func readBody(header http.Header, from io.Reader, most int) (bodyText, error) {
+	raw := &bodyReader{from: from, most: most}
+	plain, unknown := withoutEncodings(raw, header.Values("Content-Encoding"))
 	if unknown != "" {
-		_, _ = io.CopyN(io.Discard, raw, maxBody) // as much as is read of others
+		_, _ = io.CopyN(io.Discard, raw, int64(most)) // as much as is read of others
 	}
 	var body []byte
 	var err error
 	if unknown == "" {
-		body, err = io.ReadAll(io.LimitReader(plain, maxBody))
+		body, err = io.ReadAll(io.LimitReader(plain, int64(most)))
 	}
 	encoded := unknown != "" || err != nil && raw.err == nil
 	if encoded && len(body) == 0 && redact.IsText(raw.head) { // it is not encoded
 		body, err, encoded = raw.head, raw.err, false
 		plain = http.NoBody
 	}
-	e := charset(resp.Header.Get("Content-Type"), body)
-	if e != nil && len(body) == maxBody && err == nil {
+	e := charset(header.Get("Content-Type"), body)
+	if e != nil && len(body) == most && err == nil {
 		var more []byte
-		more, err = io.ReadAll(io.LimitReader(plain, (maxCharUnit-1)*maxBody))
+		more, err = io.ReadAll(io.LimitReader(plain, int64(maxCharUnit-1)*int64(most)))
 		body = append(body, more...)
 		encoded = err != nil && raw.err == nil
 	}
@@ -90,6 +90,7 @@ func (b *bodyText) shown(s redact.Secrets) string {
 // A bodyReader keeps the beginning of what it reads, and the error of reading.
 type bodyReader struct {
 	from io.Reader
+	most int // bytes of the beginning
 	head []byte
 	err  error
 }
@@ -97,7 +98,7 @@ type bodyReader struct {
 // Read implements [io.Reader].
 func (r *bodyReader) Read(p []byte) (int, error) {
 	n, err := r.from.Read(p)
-	r.head = append(r.head, p[:min(n, maxBody-len(r.head))]...)
+	r.head = append(r.head, p[:min(n, r.most-len(r.head))]...)
 	if err != nil && err != io.EOF {
 		r.err = err
 	}

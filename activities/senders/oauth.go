@@ -1,9 +1,11 @@
 package senders
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -51,7 +53,7 @@ type token struct {
 func newTokens(transport http.RoundTripper, authority string) *tokens {
 	return &tokens{
 		// The body holds the secret, so redirects are not followed.
-		client: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+		client: &http.Client{Transport: tokenTransport{transport}, CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		}},
 		authority: strings.TrimRight(authority, "/"),
@@ -138,6 +140,32 @@ func (t *tokens) request(ctx context.Context, key string, a *job.Authentication)
 	authorization := "Bearer " + got.AccessToken
 	t.keep(key, authorization, now, got.Expiry)
 	return authorization, nil
+}
+
+// maxTokenAnswer is how many bytes of an answer are read.
+const maxTokenAnswer = 64 << 10
+
+var errTokenEncoding = errors.New("the answer has a content encoding that was not asked for and cannot be read")
+
+// A tokenTransport gives what reads an answer its text in UTF-8, without content encodings.
+type tokenTransport struct{ http.RoundTripper }
+
+// RoundTrip implements [http.RoundTripper].
+func (t tokenTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := t.RoundTripper.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	read, err := readBody(resp.Header, resp.Body, maxTokenAnswer)
+	if err == nil && read.note != "" {
+		err = errTokenEncoding
+	}
+	if err != nil && resp.StatusCode < http.StatusMultipleChoices { // the status of another says why there is no token
+		return nil, err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(read.text))
+	return resp, nil
 }
 
 // tokenErrors explains the error codes of RFC 6749 and Azure AD that a client can fix.

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
 
 	"almanac/activities"
 	"almanac/activities/senders"
@@ -309,6 +311,54 @@ func TestAnswersOfTheAuthority(t *testing.T) {
 			require.Equal(t, "Http Action - Request to host '"+strings.TrimPrefix(elsewhere.URL, "http://")+"' cannot be authenticated: "+want, message)
 			sendertest.RequirePermanent(t, false, err)
 			require.Equal(t, tt.after, retryAfter(err))
+		})
+	}
+}
+
+func TestAnswersOfTheAuthorityAreReadInTheirEncodings(t *testing.T) {
+	t.Parallel()
+	utf16 := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)
+	const issued, refused = `{"expires_in":3600,"access_token":"t0k"}`, `{"error":"invalid_client","error_description":"falscher Schlüssel"}`
+	const wrongSecret = "the host answered 401 Unauthorized (invalid_client): the secret is wrong or has expired"
+	const unread = "the answer has a content encoding that was not asked for and cannot be read"
+	for _, tt := range []struct {
+		name, contentType, encoding string
+		status                      int
+		body                        string
+		want                        string // "" for a token
+	}{
+		{"a token in gzip", "application/json", "gzip", 200, compressed(t, gzipped, issued), ""},
+		{"a token in UTF-16", "application/json; charset=utf-16", "", 200, inCharset(t, utf16, issued), ""},
+		{"a token in UTF-8 with a mark", "application/json", "", 200, inCharset(t, unicode.UTF8BOM, issued), ""},
+		{"a token in a form in gzip", "application/x-www-form-urlencoded", "x-gzip", 200, compressed(t, gzipped, "access_token=t0k&expires_in=3600"), ""},
+		{"a refusal in gzip", "application/json", "gzip", 401, compressed(t, gzipped, refused), wrongSecret},
+		{"a refusal in ISO 8859-1", "application/json; charset=iso-8859-1", "", 401, inCharset(t, charmap.ISO8859_1, refused), wrongSecret},
+		{"a refusal in UTF-16 and gzip", "application/json; charset=utf-16", "gzip", 401, compressed(t, gzipped, inCharset(t, utf16, refused)), wrongSecret},
+		{"a refusal in an encoding that is not read", "application/json", "br", 401, "\x8b\x03\x80", "the host answered 401 Unauthorized"},
+		{"a token in an encoding that is not read", "application/json", "topsecret", 200, "\x8b\x03\x80", unread},
+		{"a token that is not in its encoding", "application/json", "gzip", 200, "\x8b\x03\x80", unread},
+		{"a token that says gzip and is not", "application/json", "gzip", 200, issued, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			authority := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", tt.contentType)
+				if tt.encoding != "" {
+					w.Header().Set("Content-Encoding", tt.encoding)
+				}
+				w.WriteHeader(tt.status)
+				io.WriteString(w, tt.body)
+			})
+			s, requests := recording(t)
+			h := senders.NewHTTP(senders.Options{Guard: sendertest.Anywhere, Authority: authority.URL})
+			message, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL, Authentication: registered("me")}))
+			require.NotContains(t, message, "topsecret")
+			if tt.want != "" {
+				require.EqualError(t, err, "no token from "+authority.URL+": "+tt.want)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, []string{"Bearer t0k"}, (<-requests).Header.Values("Authorization"))
 		})
 	}
 }

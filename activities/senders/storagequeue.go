@@ -1,6 +1,7 @@
 package senders
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -27,7 +28,7 @@ const DefaultQueueEndpoint = "https://" + accountPlaceholder + ".queue.core.wind
 const (
 	accountPlaceholder = "{account}"
 	maxQueueMessage    = 64 << 10 // bytes of text, from the REST reference of Put Message
-	maxQueueAnswer     = 64 << 10 // bytes of a response's body that are read
+	maxQueueAnswer     = 64 << 10 // bytes of an answer that are read
 )
 
 // StorageQueue puts messages on Azure Storage queues. It is safe for concurrent use and caches
@@ -86,7 +87,7 @@ func (q *StorageQueue) put(ctx context.Context, e job.Execution, a *job.Action, 
 		return &activities.PermanentError{Err: err}
 	}
 	options := azqueue.ClientOptions{ClientOptions: q.options}
-	options.Transport = boundedTransport{q.client.of(a, true)}
+	options.Transport = queueTransport{q.client.of(a, true)}
 	client, err := azqueue.NewQueueClientWithNoCredential(q.url(m)+"?"+token.Encode(), &options)
 	if err != nil {
 		// err would quote the token
@@ -146,18 +147,22 @@ func sasParameters(token string) (url.Values, error) {
 	return parameters, nil
 }
 
-// boundedTransport limits how much of a response the SDK reads. Unlike an [http.Client] it returns
-// errors without the address, which holds the token.
-type boundedTransport struct{ http.RoundTripper }
+// A queueTransport limits how much of an answer the SDK reads, and gives it the text in UTF-8, without content
+// encodings. Unlike an [http.Client] it returns errors without the address, which holds the token.
+type queueTransport struct{ http.RoundTripper }
 
 // Do implements [policy.Transporter].
-func (t boundedTransport) Do(req *http.Request) (*http.Response, error) {
+func (t queueTransport) Do(req *http.Request) (*http.Response, error) {
 	resp, err := t.RoundTrip(req)
 	if err == nil {
+		body := resp.Body
 		resp.Body = struct {
 			io.Reader
 			io.Closer
-		}{io.LimitReader(resp.Body, maxQueueAnswer), resp.Body}
+		}{&lateReader{open: func() (io.Reader, error) {
+			read, err := readBody(resp.Header, body, maxQueueAnswer)
+			return bytes.NewReader(read.text), err
+		}}, body}
 	}
 	return resp, err
 }

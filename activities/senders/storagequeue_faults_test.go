@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/encoding/unicode"
 
 	"almanac/activities"
 	"almanac/activities/senders"
@@ -80,6 +81,34 @@ func TestAnswersOfTheQueueService(t *testing.T) {
 			}
 			require.Equal(t, tt.after, after)
 			require.EqualValues(t, 1, requests.Load(), "retries are the job's")
+		})
+	}
+}
+
+func TestAnswersOfTheQueueServiceAreReadInTheirEncodings(t *testing.T) {
+	t.Parallel()
+	const text = `<?xml version="1.0" encoding="utf-8"?><Error><Code>Code_topsecret_</Code><Message>Gibt es nicht: Aufträge</Message></Error>`
+	utf16 := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)
+	for _, tt := range []struct{ name, contentType, encoding, body, want string }{
+		{"as it is", "application/xml", "", text, " Code_…_"},
+		{"gzip", "application/xml", "gzip", compressed(t, gzipped, text), " Code_…_"},
+		{"UTF-16", "application/xml; charset=utf-16", "", inCharset(t, utf16, text), " Code_…_"},
+		{"both", "application/xml", "gzip", compressed(t, gzipped, inCharset(t, utf16, text)), " Code_…_"},
+		{"one that is not read", "application/xml", "br", "\x8b\x03\x80", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", tt.contentType)
+				if tt.encoding != "" {
+					w.Header().Set("Content-Encoding", tt.encoding)
+				}
+				w.WriteHeader(http.StatusNotFound)
+				io.WriteString(w, tt.body)
+			})
+			_, err := queueSender(t, senders.Options{Guard: sendertest.Anywhere, QueueEndpoint: s.URL + "/{account}"}).
+				Send(t.Context(), sendertest.Execution, queueAction("orders", someToken))
+			require.EqualError(t, err, "the service answered 404"+tt.want)
 		})
 	}
 }

@@ -21,10 +21,12 @@ type Ongoing struct {
 	Next        time.Time `json:"next,omitzero"`         // when that begins
 	Tried       int       `json:"tried,omitempty"`       // attempts of the current action in ended activities
 	MaxAttempts int       `json:"maxAttempts,omitempty"` // of the current action
-	Error       string    `json:"error,omitempty"`       // of the action's last attempt that failed
+	Error       string    `json:"error,omitempty"`       // of the main action's last attempt that failed
 	ErrorEnd    time.Time `json:"errorEnd,omitzero"`     // when that ended
-	Withdrawn   bool      `json:"withdrawn,omitempty"`   // a change ends it: no other attempt follows
-	Deferred    bool      `json:"deferred,omitempty"`    // a manual run that the next run of the workflow begins
+	// of the error action's last attempt whose error is known
+	Compensation *LastError `json:"compensation,omitempty"`
+	Withdrawn    bool       `json:"withdrawn,omitempty"` // a change ends it: no other attempt follows
+	Deferred     bool       `json:"deferred,omitempty"`  // a manual run that the next run of the workflow begins
 }
 
 // A Retry is what comes next in an execution that failed so far.
@@ -35,7 +37,7 @@ type Retry struct {
 	Attempt         int   `json:"attempt"`
 	MaxAttempts     int   `json:"maxAttempts"`
 	NextAttemptTime *Time `json:"nextAttemptTime,omitempty"` // when it begins; nil: it is being made
-	// of the attempt before or, if that is not known, of the action
+	// of the action's last attempt whose error is known; nil if there is none
 	LastError *LastError `json:"lastError,omitempty"`
 }
 

@@ -73,6 +73,9 @@ func standingOf(name string, o *job.Ongoing, p *pending, now time.Time) standing
 		st.last = &job.LastError{Message: o.Error, EndTime: job.NewTime(o.ErrorEnd)}
 	}
 	attempts, next, before := o.Tried, o.Next, st.last
+	if o.ActionName == job.ErrorAction {
+		before = o.Compensation
+	}
 	final := false
 	if p != nil {
 		attempts, next = attempts+len(p.Attempts), p.next()

@@ -92,6 +92,8 @@ func TestAJobShowsWhatFailedBeforeItsExecutionEnds(t *testing.T) {
 			want{job.StageRunning, "", 1, 0, time.Time{}, "earlier"}},
 		"its error action is tried again": {job.Ongoing{Activity: "a", Execution: job.Execution{ActionName: job.ErrorAction}, Error: "earlier", ErrorEnd: before}, scheduled, activities.Progress{Attempts: failed(1, job.OutcomeFailed), Sent: 1, Next: later}, "",
 			want{job.StageWaiting, "The next attempt begins at 2026-01-01T12:00:20Z.", 1, 2, later, "earlier"}},
+		"its error action waits for another activity": {job.Ongoing{Execution: job.Execution{ActionName: job.ErrorAction}, Tried: 1, Error: "earlier", ErrorEnd: before, Compensation: &job.LastError{Message: "its own", EndTime: job.NewTime(before)}, Next: later}, 0, activities.Progress{}, "",
+			want{job.StageWaiting, "The next attempt begins at 2026-01-01T12:00:20Z.", 1, 2, later, "earlier"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -120,6 +122,26 @@ func TestAJobShowsWhatFailedBeforeItsExecutionEnds(t *testing.T) {
 			require.Equal(t, []any{tt.want.stage, tt.want.reason, 7}, []any{p.Stage, p.Reason, p.Repeat})
 			requireRetry(t, tt.want.attempt, tt.want.next, p.Retry)
 		})
+	}
+}
+
+func TestARetryOfAnErrorActionSaysWhyTheErrorActionFailed(t *testing.T) {
+	t.Parallel()
+	ended := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	own := &job.LastError{Message: "its own", EndTime: job.NewTime(ended.Add(time.Minute))}
+	for _, compensation := range []*job.LastError{own, nil} {
+		o := job.Ongoing{
+			Execution: job.Execution{ID: "e", Due: ended, Repeat: 7, ActionName: job.ErrorAction}, Tried: 1, MaxAttempts: 3, Next: ended.Add(time.Hour),
+			Error: "the action's", ErrorEnd: ended, Compensation: compensation,
+		}
+		e := &executing{directory: &directory{t: t, answers: map[string]any{key.WorkflowID() + " " + workflows.QueryStatus: job.Job{
+			Key: key, Definition: job.Definition{State: job.StateEnabled}, Numbered: 9, Running: &job.Running{Run: "run", Executions: []job.Ongoing{o}},
+		}}}}
+		j, err := scheduler.New(scheduler.Options{Client: e, Now: func() time.Time { return ended }}).Job(t.Context(), key)
+		require.NoError(t, err)
+		require.Equal(t, "the action's", j.Status.LastError.Message)
+		require.Equal(t, job.ErrorAction, j.Status.Retry.ActionName)
+		require.Equal(t, compensation, j.Status.Retry.LastError)
 	}
 }
 

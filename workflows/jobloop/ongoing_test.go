@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
 
+	"almanac/activities"
 	"almanac/job"
 	"almanac/workflows"
 	"almanac/workflows/jobloop/state"
@@ -87,6 +89,32 @@ func TestAnExecutionWhoseErrorActionRunsHasFailed(t *testing.T) {
 	require.Equal(t, []int{0, 1}, []int{o.Tried, o.MaxAttempts}, "by the policy of the action")
 	require.Equal(t, "it failed", o.Error)
 	require.Equal(t, newYear.Add(10*time.Second), o.ErrorEnd)
+}
+
+func TestAnErrorActionThatWaitsForARetrySaysWhyItFailedItself(t *testing.T) {
+	t.Parallel()
+	const policy = `,"retryPolicy":{"retryType":"fixed","retryInterval":"PT10M","retryCount":2}`
+	for name, suggest := range map[string]time.Duration{"in the run that made the attempt": 0, "in a later run": time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newJobEnv(t, withErrorAction(noRetry, policy)+`,"recurrence":{"frequency":"month"}`)
+			w.result = func(s sentAttempt) error {
+				return temporal.NewApplicationError("no "+string(s.Execution.ActionName), activities.ErrTypeFailed)
+			}
+			w.suggest = suggest
+			w.takes(3 * time.Second)
+			waits := w.snapshot(5 * time.Minute)
+			w.run(2 * time.Hour)
+
+			require.Equal(t, suggest > 0, len(w.runs) > 1)
+			o := waits.Running.Executions[0]
+			require.Equal(t, job.ErrorAction, o.ActionName)
+			require.Equal(t, []int{1, 3}, []int{o.Tried, o.MaxAttempts})
+			require.Equal(t, "no MainAction", o.Error, "the execution failed since its action did")
+			require.Equal(t, newYear.Add(3*time.Second), o.ErrorEnd)
+			require.Equal(t, &job.LastError{Message: "no ErrorAction", EndTime: job.NewTime(newYear.Add(6 * time.Second))}, o.Compensation)
+		})
+	}
 }
 
 func TestAManualRunThatWaitsForTheNextRunOfTheWorkflowKeepsItsNumber(t *testing.T) {

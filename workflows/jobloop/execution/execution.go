@@ -101,7 +101,7 @@ func (e *Execution) HandOver() state.Waiting {
 }
 
 // Limits of the texts that an execution keeps, in bytes as JSON has them. With the names, an execution that waits takes
-// 9 kB of the input of the next run at most, and 150 of them 1.4 of 2 MiB.
+// 10 kB of the input of the next run at most, and 150 of them 1.5 of 2 MiB.
 const (
 	maxMessage = 4096
 	maxError   = 1024
@@ -137,10 +137,15 @@ func (e *Execution) Planned() time.Time {
 	return e.Moved
 }
 
-// NoteError keeps why an attempt of the action failed, unless it is not known.
+// NoteError keeps why an attempt of the current action failed, unless it is not known.
 func (e *Execution) NoteError(why string, end time.Time) {
-	if e.ActionName == job.MainAction && why != "" {
-		e.Error, e.ErrorEnd = redact.CutJSON(redact.Cut(why, job.MaxError), maxError), end
+	why = redact.CutJSON(redact.Cut(why, job.MaxError), maxError)
+	switch {
+	case why == "":
+	case e.ActionName == job.MainAction:
+		e.Error, e.ErrorEnd = why, end
+	default:
+		e.Compensation = &job.LastError{Message: why, EndTime: job.NewTime(end)}
 	}
 }
 
@@ -210,7 +215,7 @@ func (e *Execution) EndedAt(now time.Time) time.Time {
 func (e *Execution) ongoing() job.Ongoing {
 	o := job.Ongoing{
 		Execution: e.Execution, Activity: e.Activity, Tried: e.Tried, MaxAttempts: e.MaxAttempts(),
-		Error: e.Error, ErrorEnd: e.ErrorEnd, Withdrawn: e.Phase >= Withdrawing,
+		Error: e.Error, ErrorEnd: e.ErrorEnd, Compensation: e.Compensation, Withdrawn: e.Phase >= Withdrawing,
 	}
 	if e.BetweenAttempts {
 		o.Activity, o.Next = "", e.Next

@@ -105,6 +105,8 @@ type Waiting struct {
 	// of the action's last attempt that failed, at most [job.MaxError] bytes
 	Error    string    `json:"error,omitempty"`
 	ErrorEnd time.Time `json:"errorEnd,omitzero"` // when that attempt ended
+	// why the error action's last attempt failed that is known, of as many bytes; nil if there is none
+	Compensation *job.LastError `json:"compensation,omitempty"`
 }
 
 // A ManualRun is a manual run that was accepted.

@@ -47,7 +47,7 @@ func (in *Input) FailureAfter(end *Ending, attempts int) *template.Failure {
 	if !in.Explain {
 		return nil
 	}
-	f := &template.Failure{Error: lostMessage, Attempts: attempts, Status: end.Status}
+	f := &template.Failure{Error: job.AttemptLost, Attempts: attempts, Status: end.Status}
 	if failed, ok := errors.AsType[*temporal.ApplicationError](end.Err); ok {
 		f.Error = failed.Message()
 	}

@@ -18,8 +18,6 @@ const (
 	maxExplained    = 2048 // bytes of the message that an error action can send
 )
 
-const lostMessage = "The worker stopped before it recorded the outcome; the request may have been sent."
-
 // An Ending is how an activity of an action ended. It is the details of the activity's error, which has the text. While
 // a report has to wait, heartbeats record it in [Progress], which has the attempts: a worker that takes over reports
 // it, and sends nothing.
@@ -159,7 +157,7 @@ func withLost(attempts []job.Attempt, since, until time.Time) []job.Attempt {
 		start = until
 	}
 	return append(attempts, job.Attempt{
-		Number: len(attempts) + 1, Start: start.UTC(), End: until.UTC(), Outcome: job.OutcomeFailed, Message: lostMessage,
+		Number: len(attempts) + 1, Start: start.UTC(), End: until.UTC(), Outcome: job.OutcomeFailed, Message: job.AttemptLost,
 	})
 }
 

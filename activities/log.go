@@ -38,7 +38,7 @@ func nextAfterLast(in *Input) string {
 func (r *Runner) log(ctx context.Context, in *Input, record job.Attempt, begin time.Time, text, next string) {
 	level, message := slog.LevelInfo, "attempt failed"
 	switch {
-	case record.Outcome == job.OutcomeCompleted:
+	case record.Outcome.Succeeded():
 		level, message = slog.LevelDebug, "attempt completed"
 	case next != nextErrorAction && next != nextNothing:
 	case in.Execution.ActionName == job.ErrorAction:

@@ -46,7 +46,7 @@ func (o *outcome) reason() string {
 func (o *outcome) failure() string {
 	switch {
 	case o.lost:
-		return lostMessage
+		return job.AttemptLost
 	case o.err == nil:
 		return ""
 	}

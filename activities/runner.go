@@ -175,7 +175,7 @@ func (r *Runner) lost(ctx context.Context, in *Input, attempts []job.Attempt, n 
 		next = nextRetry(record.End.Add(in.Action.RetryPolicy.Pause(in.SentBefore + len(attempts))))
 	}
 	r.ended(ctx, in, &outcome{lost: true}, record, since, next)
-	return unsentError(lostMessage, ErrTypeLost, attempts, 0)
+	return unsentError(job.AttemptLost, ErrTypeLost, attempts, 0)
 }
 
 // holdAndSend waits until the execution is due, passes the fence shortly before, and performs the action once.

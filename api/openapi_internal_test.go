@@ -146,6 +146,28 @@ func TestOpenAPIDescribesThePreview(t *testing.T) {
 		append(propertyNames(doc.Components.Schemas["RecurrencePreviewResult"].Value), "error"), "an error has a body of its own")
 }
 
+func TestOpenAPIListsTheOutcomes(t *testing.T) {
+	t.Parallel()
+	schemas := LoadOpenAPI(t).Components.Schemas
+	for _, tt := range []struct {
+		schema, member string
+		has            func(job.Outcome) bool
+	}{
+		{"JobHistoryDefinitionProperties", "status", func(o job.Outcome) bool { return !o.Never() }},
+		{"JobStatus", "lastOutcome.status", job.Outcome.Ran},
+	} {
+		value := schemas[tt.schema].Value
+		for name := range strings.SplitSeq(tt.member, ".") {
+			value = value.Properties[name].Value
+		}
+		var listed []job.Outcome
+		for _, name := range value.Enum {
+			listed = append(listed, job.Outcome(name.(string)))
+		}
+		require.Equal(t, job.OutcomesThat(tt.has), listed, tt.schema)
+	}
+}
+
 // [job.Definition.Redacted] decides which members are secret.
 func TestOpenAPIKnowsWhatIsSecret(t *testing.T) {
 	t.Parallel()

@@ -28,11 +28,7 @@ func (e *Ending) Late() time.Duration {
 
 // Mark returns the execution for [Recent].
 func (e *Ending) Mark() Mark {
-	m := Mark{Due: e.Due, Manual: e.Manual, Outcome: OutcomeCompleted, Late: e.Late()}
-	if e.Failed {
-		m.Outcome = OutcomeFailed
-	}
-	return m
+	return Mark{Due: e.Due, Manual: e.Manual, Outcome: OutcomeOf(e.Failed), Late: e.Late()}
 }
 
 // Add adds the end of an execution, and sets its FailedBefore. Executions count in the order in which they end, manual
@@ -40,13 +36,12 @@ func (e *Ending) Mark() Mark {
 func (o *Outcomes) Add(e *Ending) {
 	e.FailedBefore = o.ConsecutiveFailures
 	o.LastOutcome = &LastOutcome{
-		Status: OutcomeCompleted, ExpectedExecutionTime: NewTime(e.Due), EndTime: NewTime(e.Ended),
+		Status: OutcomeOf(e.Failed), ExpectedExecutionTime: NewTime(e.Due), EndTime: NewTime(e.Ended),
 	}
 	if !e.Failed {
 		o.LastSuccessTime, o.FailingSince, o.ConsecutiveFailures = NewTime(e.Ended), nil, 0
 		return
 	}
-	o.LastOutcome.Status = OutcomeFailed
 	o.LastError = &LastError{Message: e.Error, EndTime: NewTime(e.Ended)}
 	if o.ConsecutiveFailures++; e.FailedBefore == 0 {
 		o.FailingSince = NewTime(e.Ended)

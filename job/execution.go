@@ -111,19 +111,6 @@ type Execution struct {
 	Caller string `json:"caller,omitempty"`
 }
 
-// An Outcome is the result of an attempt, or the reason why there was none.
-type Outcome string
-
-// The outcomes.
-const (
-	OutcomeCompleted Outcome = "Completed"
-	OutcomeFailed    Outcome = "Failed"
-	OutcomeMissed    Outcome = "Missed"    // came due when it could not run, or while too many were waiting
-	OutcomeSkipped   Outcome = "Skipped"   // came due while the previous execution was running
-	OutcomeCancelled Outcome = "Cancelled" // withdrawn before it was sent
-	OutcomePostponed Outcome = "Postponed" // from Azure Scheduler; no attempt has this outcome
-)
-
 // An Attempt is the record of one attempt of an action.
 type Attempt struct {
 	Number  int       `json:"n"` // 1 for the first
@@ -149,8 +136,7 @@ type Record struct {
 // Lateness returns how long after its due time an execution began. ok is false for an entry that does not begin an
 // execution: a retry, an error action, or an occurrence that was not run.
 func (r *Record) Lateness() (late time.Duration, ok bool) {
-	ran := r.Outcome == OutcomeCompleted || r.Outcome == OutcomeFailed
-	return r.Start.Sub(r.Due), ran && r.ActionName == MainAction && r.Number == 1 && !r.Due.IsZero()
+	return r.Start.Sub(r.Due), r.Outcome.Ran() && r.ActionName == MainAction && r.Number == 1 && !r.Due.IsZero()
 }
 
 // Ordinal numbers the attempts of a job: by execution, then main before error action, then attempt. Records of a job

@@ -111,5 +111,5 @@ func (p *Progress) Conclude() {
 			return
 		}
 	}
-	p.Reason = "The history has no entry of it: it was recalled before it was sent, and counts under the number of a later execution, or Temporal does not keep its entries any more."
+	p.Reason = ExecutionUnrecorded
 }

@@ -49,18 +49,11 @@ type Hour struct {
 // not known.
 var LateBounds = [...]time.Duration{100 * time.Millisecond, time.Second, RegularDelay, time.Minute}
 
-// markOutcomes are the outcomes of marks, by their numbers.
-// There is room for two more.
-var markOutcomes = []Outcome{OutcomeCompleted, OutcomeFailed, OutcomeMissed, OutcomeSkipped, OutcomeCancelled}
-
-// noOutcome is the number of an outcome that is none of them.
-const noOutcome = 7
-
 // Add adds what became of an occurrence or a manual run. One that is not due yet counts in the hour of now. An
 // execution takes the place of a cancelled attempt of its own that was added just before.
 func (r *Recent) Add(m Mark, now time.Time) {
 	r.Marks = r.Marks[:len(r.Marks)-len(r.Marks)%markSize]
-	if n := len(r.Marks) - markSize; n >= 0 && m.ran() {
+	if n := len(r.Marks) - markSize; n >= 0 && m.Outcome.Ran() {
 		last := unpackMark(r.Marks[n:])
 		if last.Outcome == OutcomeCancelled && !last.Manual && last.Due.Equal(m.Due.Truncate(time.Second)) {
 			r.Marks = r.Marks[:n]
@@ -138,20 +131,14 @@ func (r *Recent) count(m Mark, now time.Time, n int) {
 
 // add adds n to the counters of a mark.
 func (h *Hour) add(m Mark, n int) {
-	switch m.Outcome {
-	case OutcomeMissed:
-		h.Missed += n
-	case OutcomeSkipped:
-		h.Skipped += n
-	case OutcomeCancelled:
-		h.Cancelled += n
-	case OutcomeFailed:
-		h.Failed += n
+	outcome := m.Outcome.row()
+	if outcome.count != nil {
+		*outcome.count(h) += n
 	}
 	switch {
-	case m.ran() && m.Manual:
+	case outcome.ran && m.Manual:
 		h.Manual += n
-	case m.ran():
+	case outcome.ran:
 		class := len(LateBounds)
 		for class > 0 && m.Late >= 0 && m.Late < LateBounds[class-1] {
 			class--
@@ -160,22 +147,16 @@ func (h *Hour) add(m Mark, n int) {
 	}
 }
 
-func (m Mark) ran() bool { return m.Outcome == OutcomeCompleted || m.Outcome == OutcomeFailed }
-
 // A lateness has 12 bits: 5 of an exponent and the 7 highest of the milliseconds. unknownLate is more than any.
 const unknownLate = 1<<12 - 1
 
 func (m Mark) pack(to []byte) []byte {
 	late := uint16(unknownLate)
-	if ms := uint64(max(0, m.Late.Milliseconds())); m.Late >= 0 && m.ran() {
+	if ms := uint64(max(0, m.Late.Milliseconds())); m.Late >= 0 && m.Outcome.Ran() {
 		exponent := max(0, bits.Len64(ms)-7)
 		late = uint16(min(unknownLate-1, uint64(exponent)<<7|ms>>exponent))
 	}
-	outcome := slices.Index(markOutcomes, m.Outcome)
-	if outcome < 0 {
-		outcome = noOutcome
-	}
-	rest := uint16(outcome)<<13 | late
+	rest := uint16(m.Outcome.row().mark)<<13 | late
 	if m.Manual {
 		rest |= 1 << 12
 	}
@@ -185,8 +166,10 @@ func (m Mark) pack(to []byte) []byte {
 func unpackMark(packed []byte) Mark {
 	rest := binary.BigEndian.Uint16(packed[4:])
 	m := Mark{Due: time.Unix(int64(binary.BigEndian.Uint32(packed)), 0).UTC(), Manual: rest&(1<<12) != 0, Late: -1}
-	if n := int(rest >> 13); n < len(markOutcomes) {
-		m.Outcome = markOutcomes[n]
+	for _, row := range outcomes {
+		if row.mark == int(rest>>13) && row.mark != noMark {
+			m.Outcome = row.Outcome
+		}
 	}
 	if late := rest & unknownLate; late != unknownLate {
 		m.Late = time.Duration(late&127) << (late >> 7) * time.Millisecond

@@ -83,7 +83,7 @@ func standingOf(name string, o *job.Ongoing, p *pending, now time.Time) standing
 			last := p.Attempts[n-1]
 			before = &job.LastError{Message: redact.Cut(last.Why(), job.MaxError), EndTime: job.NewTime(last.End)}
 			if o.ActionName == job.MainAction {
-				st.failed = last.Outcome != job.OutcomeCompleted
+				st.failed = last.Outcome.Failed()
 				st.last = before
 			}
 		}

@@ -63,14 +63,13 @@ var (
 		return word(p, "state", &p.parsed.State, job.StateEnabled, job.StateDisabled, job.StateCompleted, job.StateFaulted)
 	}}
 	statusField = field{"status", func(p *filterParser) error {
-		return word(p, "status", &p.parsed.Status, job.OutcomeCompleted, job.OutcomeFailed, job.OutcomePostponed,
-			job.OutcomeMissed, job.OutcomeSkipped, job.OutcomeCancelled)
+		return word(p, "status", &p.parsed.Status, job.OutcomesThat(job.Outcome.Known)...)
 	}}
 	lastOutcomeField = field{"lastOutcome", func(p *filterParser) error {
-		return word(p, "lastOutcome", &p.parsed.LastOutcome, job.OutcomeCompleted, job.OutcomeFailed)
+		return word(p, "lastOutcome", &p.parsed.LastOutcome, job.OutcomesThat(job.Outcome.Ran)...)
 	}}
 	failedField = field{"status", func(p *filterParser) error {
-		return word(p, "status", &p.parsed.LastOutcome, job.OutcomeFailed)
+		return word(p, "status", &p.parsed.LastOutcome, job.OutcomesThat(job.Outcome.Failed)...)
 	}}
 	failingField  = field{"endTime", func(p *filterParser) error { return p.timing(&p.parsed.Failing) }}
 	startField    = field{"startTime", func(p *filterParser) error { return p.timing(&p.parsed.Start) }}

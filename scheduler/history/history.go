@@ -47,7 +47,7 @@ func (r *Reader) page(
 	ctx context.Context, p listing.Page, describe func() (*workflowservice.DescribeWorkflowExecutionResponse, error),
 ) ([]job.Record, string, error) {
 	after, err := parsePosition(p.After)
-	if err != nil || p.Filter.Status == job.OutcomePostponed {
+	if err != nil || p.Filter.Status.Never() {
 		return nil, "", err
 	}
 	described, err := describe()
@@ -158,7 +158,7 @@ func (r *Reader) entries(
 			return entries, err
 		}
 		run = r.run(workflowID, before.previous, run.pageSize)
-		if p.Filter.Status == job.OutcomeFailed {
+		if p.Filter.Status.Failed() {
 			run.runID = before.failed
 		}
 	}

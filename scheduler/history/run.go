@@ -280,10 +280,10 @@ func forgotten(end *ending, last *lookups.Pending, due time.Time) []job.Attempt 
 			lost.Start = start
 		}
 		lost.Outcome = job.OutcomeFailed
-		lost.Message = "The job was changed before its outcome was recorded; whether it arrived is not known."
+		lost.Message = job.AttemptUnrecorded
 	case unrecorded == lookups.MayBeSent:
 		lost.Outcome = job.OutcomeCancelled
-		lost.Message = "The job was changed when this attempt was due; whether it was sent is not known."
+		lost.Message = job.AttemptPerhapsSent
 	default:
 		return nil
 	}
@@ -332,12 +332,8 @@ func dropped(d *plan.Dropped, at time.Time) []job.Record {
 			Attempt:   job.Attempt{Number: 1, Start: at, End: at, Outcome: d.Outcome, Message: message},
 		})
 	}
-	what := "It was not run: "
-	if d.Outcome == job.OutcomeCancelled {
-		what = "It was cancelled: "
-	}
 	for _, due := range slices.Backward(d.Newest) {
-		add(due, what+d.Why+".")
+		add(due, d.Outcome.NotRun(d.Why)+".")
 	}
 	if rest := d.Count - len(d.Newest); rest > 0 {
 		add(d.First, fmt.Sprintf("%d occurrences, the first of which was due at %s and the last before %s, were not run: %s.",

@@ -307,7 +307,7 @@ func (e *entry) bound(f *listing.Filter, before time.Time) (time.Time, bool) {
 		if !settled {
 			last = due.Add(job.LastAttempt)
 		}
-		irregular := f.Status != "" && f.Status != job.OutcomeCompleted || f.Lateness.From > job.RegularDelay
+		irregular := f.Status != "" && !f.Status.Succeeded() || f.Lateness.From > job.RegularDelay
 		if last.After(bound) && (!settled || !irregular) {
 			bound = last
 		}

@@ -35,7 +35,7 @@ func (v *Overview) HistoryAcross(
 	ctx context.Context, s listing.Scope, p listing.Page,
 ) ([]listing.JobRecord, string, error) {
 	t, err := parseToken(p.After)
-	if err != nil || p.Filter.Status == job.OutcomePostponed {
+	if err != nil || p.Filter.Status.Never() {
 		return nil, "", err
 	}
 	if t.From.IsZero() {

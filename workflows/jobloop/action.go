@@ -76,8 +76,7 @@ func (j *loop) runAction(ctx workflow.Context, e *execution.Execution, action jo
 			return nil
 		case e.Phase >= execution.Withdrawing && (e.Sent || end.How != activities.Unsent && !cancelled):
 			if unrecorded == lookups.MayBeSent {
-				j.generator.noteCancelled(ctx, e.Due, 0,
-					"the job was changed when a retry was due; whether that was sent is not known")
+				j.generator.noteCancelled(ctx, e.Due, 0, job.WhyChangedBeforeRetry)
 			}
 			return end.Err
 		case e.Phase >= execution.Withdrawing:

@@ -42,7 +42,7 @@ func (j *loop) replace(ctx workflow.Context, d job.Definition, text string) {
 	}
 	j.Generation++
 	if wasActive && (!timing || d.State != job.StateEnabled) {
-		j.generator.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, "the job was changed while it waited")
+		j.generator.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, job.WhyJobChanged)
 	}
 	if d.State != job.StateDisabled && j.Halted != "" {
 		j.Halted, j.Forgiven = "", j.Outcomes.ConsecutiveFailures
@@ -99,8 +99,7 @@ func (j *loop) setCollectionState(ctx workflow.Context, enabled bool) {
 		j.withdraw(ctx)
 	}
 	if j.Active() {
-		j.generator.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled,
-			"the job collection was disabled while it waited")
+		j.generator.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, job.WhyCollectionChanged)
 	}
 	j.CollectionDisabled = !enabled
 	j.TimetableChanged(workflow.Now(ctx))

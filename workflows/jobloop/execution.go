@@ -165,9 +165,9 @@ func (j *loop) putBack(ctx workflow.Context, e *execution.Execution) {
 		j.Started--
 	}
 	if e.Manual || overtaken || !j.Decided.Equal(e.Planned()) {
-		why := "the job was changed before it was sent"
+		why := job.WhyChangedBeforeSent
 		if e.MayHaveBeenSent {
-			why = "the job was changed when it was due; whether it was sent is not known"
+			why = job.WhyChangedWhenDue
 		}
 		j.generator.noteCancelled(ctx, e.Due, e.Repeat, why)
 		return
@@ -181,7 +181,7 @@ func (j *loop) putBack(ctx workflow.Context, e *execution.Execution) {
 func (j *loop) withdraw(ctx workflow.Context) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	for _, manual := range j.Deferred {
-		j.generator.noteCancelled(ctx, workflow.Now(ctx), manual.Repeat, "the job was changed before it was sent")
+		j.generator.noteCancelled(ctx, workflow.Now(ctx), manual.Repeat, job.WhyChangedBeforeSent)
 	}
 	j.Deferred = nil
 	j.executions.WithdrawAll(ctx, j.deleted)

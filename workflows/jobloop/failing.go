@@ -1,7 +1,6 @@
 package jobloop
 
 import (
-	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -40,8 +39,7 @@ func (j *loop) disableAfterFailures(ctx workflow.Context) {
 			}
 			n, last := j.counted(), j.Outcomes.LastError.Message
 			j.setState(ctx, job.StateDisabled)
-			j.Halted = fmt.Sprintf("The job was disabled at %s, because %d executions in a row failed and disableAfter is %d. To resume, enable it. The last error: %s",
-				job.NewTime(workflow.Now(ctx)), n, j.Definition.DisableAfter, last)
+			j.Halted = job.WhyHalted(workflow.Now(ctx), n, j.Definition.DisableAfter, last)
 			visibility.ShowHalted(ctx, &j.Key, j.Halted)
 			j.raiser.Disabled(ctx, n, last)
 		}))

@@ -129,7 +129,7 @@ func (g *generator) drop(ctx workflow.Context, until time.Time, outcome job.Outc
 func (g *generator) catchUp(ctx workflow.Context, due, now time.Time) {
 	r := g.request(plan.StepCatchUp, due.Add(-time.Second))
 	r.Now, r.Window = now, g.Definition.Recurrence.CatchUp()
-	r.Outcome, r.Why = job.OutcomeMissed, "nothing could run it when it was due"
+	r.Outcome, r.Why = job.OutcomeMissed, job.WhyDown
 	g.record(ctx, r)
 }
 

@@ -16,7 +16,6 @@ package jobloop
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -159,13 +158,12 @@ func (j *loop) decide(ctx workflow.Context) {
 		case plan.RunFirst:
 			until := j.BusyUntil
 			j.start(ctx, due)
-			j.generator.drop(ctx, until, job.OutcomeMissed,
-				"the execution before it was still running and another occurrence waited already")
+			j.generator.drop(ctx, until, job.OutcomeMissed, job.WhyAnotherWaited)
 		case plan.Skip:
-			j.generator.drop(ctx, j.BusyUntil, job.OutcomeSkipped, "the execution before it was still running")
+			j.generator.drop(ctx, j.BusyUntil, job.OutcomeSkipped, job.WhyStillRunning)
 		case plan.Miss:
 			j.generator.drop(ctx, later(due, j.CatchUp), job.OutcomeMissed,
-				fmt.Sprintf("%d executions of the job were running, which is the maximum", execution.MaxOverlapping))
+				job.WhyCrowded(execution.MaxOverlapping))
 		case plan.CatchUp:
 			if j.generator.catchUp(ctx, due, now); j.Plan.More {
 				return

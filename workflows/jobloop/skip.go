@@ -51,7 +51,7 @@ func (j *loop) skip(ctx workflow.Context, due time.Time) error {
 	if len(j.Plan.Due) > 0 && j.Plan.Due[0].Equal(next) {
 		// otherwise it was recorded as cancelled when the worker gave it back
 		j.Plan.Due = j.Plan.Due[1:]
-		j.generator.noteCancelled(ctx, next, 0, "a request skipped it")
+		j.generator.noteCancelled(ctx, next, 0, job.WhySkipped)
 	}
 	j.TimetableChanged(workflow.Now(ctx))
 	j.finishIfOver(ctx)

@@ -193,7 +193,7 @@ func (e *Execution) SetNext(now time.Time, end *activities.Ending, interval time
 
 // record records what a lookup found of the execution's activity.
 func (e *Execution) record(p *lookups.Pending) {
-	if n := len(p.Attempts); n > 0 && p.Attempts[n-1].Outcome != job.OutcomeCompleted {
+	if n := len(p.Attempts); n > 0 && p.Attempts[n-1].Outcome.Failed() {
 		e.NoteError(p.Attempts[n-1].Why(), p.Attempts[n-1].End)
 	}
 	e.Looked, e.Sent = p, e.Sent || len(p.Attempts) > 0

@@ -185,7 +185,7 @@ func (s *Set) releasedBy(ctx workflow.Context, p *lookups.Pending) (released boo
 // the answer.
 func (s *Set) Look(ctx workflow.Context) []lookups.Pending {
 	pending := s.pending(ctx)
-	failed := func(a job.Attempt) bool { return a.Outcome != job.OutcomeCompleted }
+	failed := func(a job.Attempt) bool { return a.Outcome.Failed() }
 	for i := range pending {
 		p := &pending[i]
 		s.Failures = s.Failures || slices.ContainsFunc(p.Attempts, failed)

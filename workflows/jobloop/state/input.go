@@ -166,7 +166,7 @@ func (in *Input) Snapshot() job.Job {
 	case !ok && in.Plan.Done:
 		s.Reason = in.Definition.WhyOver(in.Created, in.Started)
 	case in.Behind != "" && in.Active():
-		s.Reason = "Nothing is planned: the workers that were asked have time zones of " + in.Behind + ", and the job was planned with those of " + in.Plan.Zone.Release + "."
+		s.Reason = job.WhyUnplanned(in.Behind, in.Plan.Zone.Release)
 	case in.Definition.State == job.StateDisabled:
 		s.Reason = cmp.Or(in.Halted, job.WhyDisabled)
 	case in.CollectionDisabled:

@@ -1,0 +1,83 @@
+package job
+
+import (
+	"fmt"
+	"time"
+)
+
+// The reasons that people read, for what the service decided without a request: those in a history are stored there, so
+// that a new text shows beside older ones. What a receiver or a connection did wrong is said by the sender.
+
+// Why an occurrence or an execution did not run, in the words that follow those of [Outcome.NotRun].
+const (
+	WhyDown               = "nothing could run it when it was due"
+	WhyStillRunning       = "the execution before it was still running"
+	WhyAnotherWaited      = "the execution before it was still running and another occurrence waited already"
+	WhyJobChanged         = "the job was changed while it waited"
+	WhyCollectionChanged  = "the job collection was disabled while it waited"
+	WhyChangedBeforeSent  = "the job was changed before it was sent"
+	WhyChangedWhenDue     = "the job was changed when it was due; whether it was sent is not known"
+	WhyChangedBeforeRetry = "the job was changed when a retry was due; whether that was sent is not known"
+	WhySkipped            = "a request skipped it"
+)
+
+// WhyCrowded is the reason when as many executions as a job may have were running.
+func WhyCrowded(most int) string {
+	return fmt.Sprintf("%d executions of the job were running, which is the maximum", most)
+}
+
+// What became of an attempt that nobody recorded, and why an execution has no entry.
+const (
+	AttemptLost         = "The worker stopped before it recorded the outcome; the request may have been sent."
+	AttemptUnrecorded   = "The job was changed before its outcome was recorded; whether it arrived is not known."
+	AttemptPerhapsSent  = "The job was changed when this attempt was due; whether it was sent is not known."
+	ExecutionUnrecorded = "The history has no entry of it: it was recalled before it was sent, and counts under the " +
+		"number of a later execution, or Temporal does not keep its entries any more."
+)
+
+// Why a job that is not over has no next occurrence.
+const (
+	WhyDisabled           = "The job is disabled."
+	WhyCollectionDisabled = "The job collection is not enabled, so none of its jobs runs on its schedule."
+)
+
+// WhyHalted returns why a job is disabled that failed so often in a row.
+func WhyHalted(at time.Time, failures, disableAfter int, last string) string {
+	return fmt.Sprintf("The job was disabled at %s, because %d executions in a row failed and disableAfter is %d. "+
+		"To resume, enable it. The last error: %s", NewTime(at), failures, disableAfter, last)
+}
+
+// WhyUnplanned returns why nothing is planned of a job whose plan is of a newer release of the time zones than those of
+// the workers.
+func WhyUnplanned(workers, plan string) string {
+	return "Nothing is planned: the workers that were asked have time zones of " + workers +
+		", and the job was planned with those of " + plan + "."
+}
+
+// WhyOver returns why a job has no occurrence left. created is the time of the job's creation, started the
+// number of occurrences started. It returns "" for a recurrence without an end.
+func (d *Definition) WhyOver(created time.Time, started int) string {
+	r := d.Recurrence
+	switch {
+	case r == nil && started == 0:
+		return fmt.Sprintf("The job was to run once, at %s. That had passed when the job was changed, and a change runs nothing at once.", d.anchor(created))
+	case r == nil:
+		return fmt.Sprintf("The job was to run once, at %s, which has passed.", d.anchor(created))
+	case r.Count > 0 && started >= r.Count:
+		return fmt.Sprintf("The job's count, %d, is used up.", r.Count)
+	case r.EndTime == nil:
+		return ""
+	case started == 0 && r.EndTime.Unix() < created.Unix():
+		return fmt.Sprintf("The job never runs: its endTime, %s, was past when it was created.", r.EndTime)
+	default:
+		return fmt.Sprintf("No occurrence is left at or before the job's endTime, %s.", r.EndTime)
+	}
+}
+
+// anchor returns the time from which the job's occurrences are counted.
+func (d *Definition) anchor(created time.Time) *Time {
+	if d.StartTime != nil {
+		return d.StartTime
+	}
+	return NewTime(created)
+}

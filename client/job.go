@@ -1,0 +1,161 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// A Job is an action and when it is due. The API ignores ID, Type and Name in requests: the path has the name.
+type Job struct {
+	ID         string        `json:"id,omitempty"`
+	Type       string        `json:"type,omitempty"`
+	Name       string        `json:"name,omitempty"` // of the job collection and of the job, such as reports/nightly
+	Properties JobProperties `json:"properties"`
+
+	ETag    string `json:"-"` // for [IfMatch]; entries of lists have none
+	Warning string `json:"-"` // what may keep it from being sent; only after a change
+}
+
+// Names returns the name of the job collection and of the job.
+func (j Job) Names() (collection, job string) { return NamesOf(j.Name) }
+
+// NamesOf returns the parts of the name of a job, or of what belongs to one, such as an entry of its history.
+func NamesOf(name string) (collection, job string) {
+	collection, job, _ = strings.Cut(name, "/")
+	job, _, _ = strings.Cut(job, "/")
+	return collection, job
+}
+
+// JobProperties are what a job does, when, and its status.
+type JobProperties struct {
+	StartTime  Time        `json:"startTime,omitempty"`
+	Action     Action      `json:"action"`
+	Recurrence *Recurrence `json:"recurrence,omitempty"` // nil: it runs once
+	State      JobState    `json:"state,omitempty"`      // JobEnabled by default
+
+	// Notifications are sent in place of those of the job collection. Nil stands for those, and an empty list for none.
+	Notifications []Notification `json:"notifications,omitzero"`
+
+	DisableAfter int        `json:"disableAfter,omitempty"` // failures in a row; 0: never
+	Status       *JobStatus `json:"status,omitempty"`       // ignored in requests
+}
+
+// A JobState says whether a job runs.
+type JobState string
+
+// The states of a job. The API sets the last two, when no occurrence is left.
+const (
+	JobEnabled   JobState = "enabled"
+	JobDisabled  JobState = "disabled"
+	JobCompleted JobState = "completed"
+	JobFaulted   JobState = "faulted"
+)
+
+// A JobStatus is how a job stands. Times that are zero are absent.
+type JobStatus struct {
+	LastExecutionTime   time.Time    `json:"lastExecutionTime,omitzero"`
+	NextExecutionTime   time.Time    `json:"nextExecutionTime,omitzero"`
+	ExecutionCount      int          `json:"executionCount,omitempty"`
+	FailureCount        int          `json:"failureCount,omitempty"`
+	FaultedCount        int          `json:"faultedCount,omitempty"`
+	LastOutcome         *LastOutcome `json:"lastOutcome,omitempty"`
+	LastError           *LastError   `json:"lastError,omitempty"`
+	Retry               *Retry       `json:"retry,omitempty"`
+	ConsecutiveFailures int          `json:"consecutiveFailures,omitempty"`
+	FailingSince        time.Time    `json:"failingSince,omitzero"`
+	LastSuccessTime     time.Time    `json:"lastSuccessTime,omitzero"`
+	Reason              string       `json:"reason,omitempty"` // why nothing is next
+}
+
+// A LastOutcome is how the execution that ended last did.
+type LastOutcome struct {
+	Status                Outcome   `json:"status"`
+	ExpectedExecutionTime time.Time `json:"expectedExecutionTime"`
+	EndTime               time.Time `json:"endTime"`
+}
+
+// A LastError is why an attempt failed.
+type LastError struct {
+	Message string    `json:"message"`
+	EndTime time.Time `json:"endTime"`
+}
+
+// A Retry is the attempt that comes next in an execution that failed so far.
+type Retry struct {
+	Execution       string     `json:"execution"`
+	ActionName      ActionName `json:"actionName"`
+	Attempt         int        `json:"attempt"` // 2 for the first retry
+	MaxAttempts     int        `json:"maxAttempts"`
+	NextAttemptTime time.Time  `json:"nextAttemptTime,omitzero"` // zero while it is being made
+	LastError       *LastError `json:"lastError,omitempty"`      // of the attempt before
+}
+
+// Jobs returns the jobs of a job collection, sorted by name.
+func (c *Client) Jobs(ctx context.Context, collection string, l List) iter.Seq2[Job, error] {
+	return lists[Job](ctx, c, c.collectionAt(collection, "jobs"), nil, l)
+}
+
+// JobsPage returns a page of the jobs of a job collection.
+func (c *Client) JobsPage(ctx context.Context, collection string, l List) (Page[Job], error) {
+	return pageOf[Job](ctx, c, c.collectionAt(collection, "jobs"), nil, l)
+}
+
+// Job returns a job.
+func (c *Client) Job(ctx context.Context, collection, name string, conditions ...Condition) (Job, error) {
+	return jobOf(get[Job](ctx, c, c.jobAt(collection, name), conditions...))
+}
+
+// PutJob creates or replaces a job. Secrets that are left out are kept if they still belong to the same target.
+func (c *Client) PutJob(
+	ctx context.Context, collection, name string, of JobProperties, conditions ...Condition,
+) (Job, error) {
+	return c.PutJobBody(ctx, collection, name, Job{Properties: of}, conditions...)
+}
+
+// PutJobBody creates or replaces a job with any body, such as a [encoding/json.RawMessage] that a user wrote.
+func (c *Client) PutJobBody(
+	ctx context.Context, collection, name string, body any, conditions ...Condition,
+) (Job, error) {
+	return jobOf(send[Job](ctx, c, http.MethodPut, c.jobAt(collection, name), body, conditions))
+}
+
+// CreateJob creates a job under a name that the API chooses. To repeat it creates another.
+func (c *Client) CreateJob(ctx context.Context, collection string, of JobProperties) (Job, error) {
+	return jobOf(send[Job](ctx, c, http.MethodPost, c.collectionAt(collection, "jobs"), Job{Properties: of}, nil))
+}
+
+// PatchJob changes parts of a job. Objects of the patch merge member by member, null removes a member, and lists and
+// plain values replace what was there.
+func (c *Client) PatchJob(
+	ctx context.Context, collection, name string, patch any, conditions ...Condition,
+) (Job, error) {
+	return jobOf(send[Job](ctx, c, http.MethodPatch, c.jobAt(collection, name), patch, conditions))
+}
+
+// DeleteJob deletes a job and its history.
+func (c *Client) DeleteJob(ctx context.Context, collection, name string, conditions ...Condition) error {
+	m := message{method: http.MethodDelete, at: c.jobAt(collection, name), conditions: conditions}
+	_, err := c.call(ctx, m, nil)
+	return err
+}
+
+// EnableJob enables a job.
+func (c *Client) EnableJob(ctx context.Context, collection, name string) (Job, error) {
+	return jobOf(post[Job](ctx, c, c.jobAt(collection, name, "enable"), nil))
+}
+
+// DisableJob disables a job. Nothing of it is sent any more when it returns.
+func (c *Client) DisableJob(ctx context.Context, collection, name string) (Job, error) {
+	return jobOf(post[Job](ctx, c, c.jobAt(collection, name, "disable"), nil))
+}
+
+// jobOf adds the headers of an answer to a job.
+func jobOf(found Job, a *answer, err error) (Job, error) {
+	if err == nil {
+		found.ETag, found.Warning = a.header.Get("ETag"), a.header.Get("Warning")
+	}
+	return found, err
+}

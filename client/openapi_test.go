@@ -1,0 +1,273 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/require"
+
+	"almanac/api"
+	"almanac/client"
+)
+
+func description(t *testing.T) *openapi3.T {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(api.OpenAPI())
+	require.NoError(t, err)
+	return doc
+}
+
+// types has the type of each schema that is an object.
+var types = map[string]any{
+	"JobCollectionDefinition": client.Collection{}, "JobCollectionProperties": client.CollectionProperties{}, "Sku": client.SKU{},
+	"JobCollectionQuota": client.Quota{}, "JobMaxRecurrence": client.MaxRecurrence{},
+	"Notification": client.Notification{}, "NotificationTarget": client.NotificationTarget{},
+	"JobDefinition": client.Job{}, "JobProperties": client.JobProperties{}, "JobStatus": client.JobStatus{}, "Retry": client.Retry{},
+	"Execution": client.Execution{}, "ExecutionProperties": client.ExecutionProperties{},
+	"JobAction": client.Action{}, "JobErrorAction": client.Action{}, "HttpRequest": client.Request{}, "HttpAuthentication": client.Authentication{},
+	"StorageQueueMessage": client.QueueMessage{}, "ServiceBusQueueMessage": client.ServiceBusMessage{}, "ServiceBusTopicMessage": client.ServiceBusMessage{},
+	"ServiceBusAuthentication": client.ServiceBusAuthentication{}, "ServiceBusBrokeredMessageProperties": client.BrokeredMessageProperties{},
+	"RetryPolicy": client.RetryPolicy{}, "JobRecurrence": client.Recurrence{}, "JobRecurrenceSchedule": client.Schedule{},
+	"JobRecurrenceScheduleMonthlyOccurrence": client.MonthlyOccurrence{},
+	"JobHistoryDefinition":                   client.History{}, "JobHistoryDefinitionProperties": client.HistoryProperties{},
+	"Change": client.Change{}, "ChangeProperties": client.ChangeProperties{}, "Difference": client.Difference{},
+	"RerunResult": client.Rerun{}, "UpcomingDefinition": client.Upcoming{}, "OperationStatus": client.Operation{},
+	"RecurrencePreview": client.Preview{}, "RecurrencePreviewResult": client.PreviewResult{},
+	"ErrorBody": client.ErrorBody{}, "ErrorDetail": client.ErrorDetail{}, "Index": client.Index{}, "Health": client.Health{},
+}
+
+// others are schemas without a type of their own, with the reason.
+var others = map[string]string{
+	"Name": "a text", "StringMap": "a map", "Time": "a time", "Duration": "a text", "NextLink": "a text", "JobActionType": "a text", "DayOfWeek": "a text",
+	"JobCollectionPatch": "any value", "JobPatch": "any value", "Unread": "UnreadError", "Error": "Error has its body",
+	"BasicAuthentication": "HttpAuthentication", "ClientCertAuthentication": "HttpAuthentication", "OAuthAuthentication": "HttpAuthentication",
+	"NoAuthentication": "HttpAuthentication", "NotificationDeliveries": "a list of Delivery",
+	"JobCollectionListResult": "Page", "JobListResult": "Page", "JobHistoryListResult": "Page", "HistoryAcrossListResult": "Page",
+	"ChangeListResult": "Page", "RerunListResult": "Page", "UpcomingListResult": "Page",
+}
+
+// absent are members that a type leaves out, with the reason.
+var absent = map[string]string{
+	"JobCollectionQuota.maxJobOccurrence":          "without effect",
+	"HttpAuthentication.certificateExpirationDate": "another name of certificateExpiration",
+	"JobErrorAction.errorAction":                   "", // of the other schema of the same type
+	"ServiceBusQueueMessage.topicPath":             "", "ServiceBusTopicMessage.queueName": "",
+}
+
+func TestEveryTypeHasTheMembersOfItsSchema(t *testing.T) {
+	t.Parallel()
+	schemas := description(t).Components.Schemas
+	for name, schema := range schemas {
+		if others[name] != "" {
+			continue
+		}
+		require.Contains(t, types, name, "the schema has no type in package client")
+		compareType(t, name, schema, reflect.TypeOf(types[name]))
+	}
+	deliveries := schemas["NotificationDeliveries"].Value.Properties["value"].Value.Items
+	compareType(t, "Delivery", deliveries, reflect.TypeFor[client.Delivery]())
+}
+
+// compareType requires that a type has the members of a schema, and each the type of its member.
+func compareType(t *testing.T, name string, schema *openapi3.SchemaRef, of reflect.Type) {
+	t.Helper()
+	properties := maps.Clone(schema.Value.Properties)
+	for _, one := range schema.Value.OneOf { // of the authentications: each has members of its own
+		if one.Ref != "" {
+			properties = merged(properties, one.Value.Properties)
+		}
+	}
+	fields := map[string]reflect.Type{}
+	for f := range of.Fields() {
+		member, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if member != "-" {
+			fields[member] = f.Type
+		}
+	}
+	for member, s := range properties {
+		whole := name + "." + member
+		if _, left := absent[whole]; left {
+			continue
+		}
+		require.Contains(t, fields, member, "%s has no member %s", of, whole)
+		compareValue(t, whole, s, fields[member])
+	}
+	for member := range fields {
+		if _, left := absent[name+"."+member]; !left {
+			require.Contains(t, properties, member, "the schema %s has no such member", name)
+		}
+	}
+}
+
+func merged(a, b openapi3.Schemas) openapi3.Schemas {
+	all := openapi3.Schemas{}
+	maps.Copy(all, a)
+	maps.Copy(all, b)
+	return all
+}
+
+// compareValue requires that a type can hold what a schema allows.
+func compareValue(t *testing.T, path string, s *openapi3.SchemaRef, of reflect.Type) {
+	t.Helper()
+	if of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	if name, ok := strings.CutPrefix(s.Ref, "#/components/schemas/"); ok && types[name] != nil {
+		require.Equal(t, reflect.TypeOf(types[name]), of, path)
+		return
+	}
+	v := s.Value
+	switch {
+	case of == reflect.TypeFor[any]() || of == reflect.TypeFor[json.RawMessage]():
+		require.False(t, v.Type != nil && len(*v.Type) == 1 && v.Type.Is("object"), "%s: any value", path)
+	case of == reflect.TypeFor[time.Time]():
+		require.True(t, strings.HasSuffix(s.Ref, "/Time") || path == "ChangeProperties.eventTimestamp", "%s is no time", path)
+	case of.Kind() == reflect.Slice:
+		require.True(t, v.Type.Is("array"), "%s is no list", path)
+		compareValue(t, path+"[]", v.Items, of.Elem())
+	case of.Kind() == reflect.Map:
+		require.True(t, v.Type.Is("object") && v.AdditionalProperties.Schema != nil, "%s is no map", path)
+	case of.Kind() == reflect.Struct:
+		compareType(t, path, s, of)
+	default:
+		kind := map[reflect.Kind]string{reflect.String: "string", reflect.Int: "integer", reflect.Bool: "boolean"}[of.Kind()]
+		if v.Type == nil && kind == "string" { // a word, or one of several
+			require.True(t, len(v.AnyOf) > 0 || v.Extensions["const"] != nil || v.Const != nil, path)
+			return
+		}
+		require.True(t, v.Type.Is(kind), "%s is %v in the description, and %s in %s", path, v.Type, kind, of)
+	}
+}
+
+// calls has a call of each operation.
+var calls = map[string]func(context.Context, *client.Client) error{
+	"JobCollections_ListByResourceGroup": func(ctx context.Context, c *client.Client) error { return drained(c.Collections(ctx, none)) },
+	"JobCollections_ListBySubscription":  func(ctx context.Context, c *client.Client) error { return drained(c.AllCollections(ctx, none)) },
+	"JobCollections_Get":                 func(ctx context.Context, c *client.Client) error { return second(c.Collection(ctx, "c")) },
+	"JobCollections_CreateOrUpdate": func(ctx context.Context, c *client.Client) error {
+		return second(c.PutCollection(ctx, "c", client.Collection{}))
+	},
+	"JobCollections_Patch":             func(ctx context.Context, c *client.Client) error { return second(c.PatchCollection(ctx, "c", none)) },
+	"JobCollections_Delete":            func(ctx context.Context, c *client.Client) error { return second(c.DeleteCollection(ctx, "c")) },
+	"JobCollections_Enable":            func(ctx context.Context, c *client.Client) error { return second(c.EnableCollection(ctx, "c")) },
+	"JobCollections_Disable":           func(ctx context.Context, c *client.Client) error { return second(c.DisableCollection(ctx, "c")) },
+	"JobCollections_ListNotifications": func(ctx context.Context, c *client.Client) error { return second(c.Deliveries(ctx, "c")) },
+	"JobCollections_TestNotification":  func(ctx context.Context, c *client.Client) error { return second(c.TestNotifications(ctx, "c")) },
+	"Jobs_TestNotification": func(ctx context.Context, c *client.Client) error {
+		return second(c.TestJobNotifications(ctx, "c", "j"))
+	},
+	"JobCollections_GetOperation":       func(ctx context.Context, c *client.Client) error { return second(c.Operation(ctx, "c", "o")) },
+	"JobCollections_GetOperationResult": func(ctx context.Context, c *client.Client) error { return second(c.OperationResult(ctx, "c", "o")) },
+	"Jobs_List":                         func(ctx context.Context, c *client.Client) error { return drained(c.Jobs(ctx, "c", none)) },
+	"Jobs_Create": func(ctx context.Context, c *client.Client) error {
+		return second(c.CreateJob(ctx, "c", client.JobProperties{}))
+	},
+	"Jobs_Get": func(ctx context.Context, c *client.Client) error { return second(c.Job(ctx, "c", "j")) },
+	"Jobs_CreateOrUpdate": func(ctx context.Context, c *client.Client) error {
+		return second(c.PutJob(ctx, "c", "j", client.JobProperties{}))
+	},
+	"Jobs_Patch":  func(ctx context.Context, c *client.Client) error { return second(c.PatchJob(ctx, "c", "j", none)) },
+	"Jobs_Delete": func(ctx context.Context, c *client.Client) error { return c.DeleteJob(ctx, "c", "j") },
+	"Jobs_Run":    func(ctx context.Context, c *client.Client) error { return second(c.RunJob(ctx, "c", "j")) },
+	"Jobs_Skip": func(ctx context.Context, c *client.Client) error {
+		return second(c.SkipOccurrence(ctx, "c", "j", time.Time{}))
+	},
+	"Jobs_Enable":                func(ctx context.Context, c *client.Client) error { return second(c.EnableJob(ctx, "c", "j")) },
+	"Jobs_Disable":               func(ctx context.Context, c *client.Client) error { return second(c.DisableJob(ctx, "c", "j")) },
+	"Jobs_Rerun":                 func(ctx context.Context, c *client.Client) error { return second(c.RerunJob(ctx, "c", "j", "r")) },
+	"JobCollections_Rerun":       func(ctx context.Context, c *client.Client) error { return drained(c.RerunJobs(ctx, "c", "r", none)) },
+	"Jobs_GetExecution":          func(ctx context.Context, c *client.Client) error { return second(c.Execution(ctx, "c", "j", "1-2")) },
+	"Jobs_ListJobHistory":        func(ctx context.Context, c *client.Client) error { return drained(c.History(ctx, "c", "j", none)) },
+	"Jobs_ListChanges":           func(ctx context.Context, c *client.Client) error { return drained(c.Changes(ctx, "c", "j", none)) },
+	"JobCollections_ListChanges": func(ctx context.Context, c *client.Client) error { return drained(c.CollectionChanges(ctx, "c", none)) },
+	"JobCollections_ListHistory": func(ctx context.Context, c *client.Client) error {
+		return drained(c.HistoryAcross(ctx, client.InCollection("c"), none))
+	},
+	"JobCollections_ListUpcoming": func(ctx context.Context, c *client.Client) error {
+		return drained(c.Upcoming(ctx, client.InCollection("c"), time.Time{}, none))
+	},
+	"Jobs_ListHistoryByResourceGroup": func(ctx context.Context, c *client.Client) error {
+		return drained(c.HistoryAcross(ctx, client.Scope{}, none))
+	},
+	"Jobs_ListUpcomingByResourceGroup": func(ctx context.Context, c *client.Client) error {
+		return drained(c.Upcoming(ctx, client.Scope{}, time.Unix(0, 0), none))
+	},
+	"Jobs_ListHistoryBySubscription": func(ctx context.Context, c *client.Client) error {
+		return drained(c.HistoryAcross(ctx, client.InSubscription(), none))
+	},
+	"Jobs_ListUpcomingBySubscription": func(ctx context.Context, c *client.Client) error {
+		return drained(c.Upcoming(ctx, client.InSubscription(), time.Time{}, none))
+	},
+	"Recurrence_Preview": func(ctx context.Context, c *client.Client) error { return second(c.Preview(ctx, client.Preview{})) },
+	"Service_Index":      func(ctx context.Context, c *client.Client) error { return second(c.Index(ctx)) },
+	"Service_Health":     func(ctx context.Context, c *client.Client) error { return second(c.Health(ctx)) },
+	"Service_Readiness":  func(ctx context.Context, c *client.Client) error { return second(c.Ready(ctx)) },
+	"Service_Metrics":    func(ctx context.Context, c *client.Client) error { return second(c.Metrics(ctx)) },
+	"Service_OpenAPI":    func(ctx context.Context, c *client.Client) error { return second(c.OpenAPI(ctx)) },
+}
+
+// pages are operations for browsers.
+var pages = []string{"Service_Docs", "Service_DocsFile"}
+
+var none client.List
+
+func second[T any](_ T, err error) error { return err }
+
+func drained[T any](list func(func(T, error) bool)) (last error) {
+	for _, err := range list {
+		last = err
+	}
+	return last
+}
+
+// A wire answers every request with an empty object, and keeps the last one.
+type wire struct{ last *http.Request }
+
+func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.last = r
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{"status":"ready"}`)), Request: r,
+	}, nil
+}
+
+func TestEveryOperationHasAMethodThatCallsIt(t *testing.T) {
+	t.Parallel()
+	doc := description(t)
+	described := 0
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			if slices.Contains(pages, op.OperationID) {
+				continue
+			}
+			described++
+			call := calls[op.OperationID]
+			require.NotNil(t, call, "package client does not call %s", op.OperationID)
+			for base, within := range map[string]bool{"": false, "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler": true} {
+				w := new(wire)
+				c, err := client.New("http://h/x/", client.Options{Transport: w})
+				require.NoError(t, err)
+				if within {
+					c = c.In("s", "g")
+				}
+				require.NoError(t, call(t.Context(), c))
+				require.Equal(t, method, w.last.Method, op.OperationID)
+				if item.Servers != nil && op.OperationID != "Recurrence_Preview" {
+					base = ""
+				}
+				require.Regexp(t, "^/x"+base+regexp.MustCompile(`{[^}]+}`).ReplaceAllString(path, "[^/]+")+"$", w.last.URL.Path)
+				require.Equal(t, strings.Contains(w.last.URL.Path, "/providers/"), w.last.URL.Query().Get("api-version") != "", w.last.URL)
+			}
+		}
+	}
+	require.Len(t, calls, described)
+}

@@ -1,0 +1,105 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// RunJob starts a manual run, and returns the name of its execution.
+func (c *Client) RunJob(ctx context.Context, collection, name string) (execution string, err error) {
+	a, err := c.call(ctx, message{method: http.MethodPost, at: c.jobAt(collection, name, "run")}, nil)
+	if err != nil {
+		return "", err
+	}
+	return lastPart(a.header.Get("Location")), nil
+}
+
+// SkipOccurrence has the next occurrence of a job not run. Unless due is zero, it is a conflict if the next one is due at
+// another time; so it can be repeated.
+func (c *Client) SkipOccurrence(ctx context.Context, collection, name string, due time.Time) (Job, error) {
+	query := url.Values{}
+	if !due.IsZero() {
+		query.Set("due", string(At(due)))
+	}
+	return jobOf(post[Job](ctx, c, c.jobAt(collection, name, "skip"), query))
+}
+
+// A Rerun is what a request to run jobs again did for one job.
+type Rerun struct {
+	ID         string          `json:"id"`
+	Type       string          `json:"type"`
+	Name       string          `json:"name"` // of the job collection and of the job
+	Properties RerunProperties `json:"properties"`
+}
+
+// RerunProperties are what was done.
+type RerunProperties struct {
+	Status    RerunStatus `json:"status"`
+	Execution string      `json:"execution,omitempty"` // the id of the manual run
+	Error     *ErrorBody  `json:"error,omitempty"`     // why it was refused
+}
+
+// A RerunStatus is what was done for a job.
+type RerunStatus string
+
+// The statuses of a [Rerun].
+const (
+	RerunStarted   RerunStatus = "Started"
+	RerunUnderWay  RerunStatus = "UnderWay"  // a manual run runs or waits, or a request of this name started one before
+	RerunNotFailed RerunStatus = "NotFailed" // the execution that ended last succeeded, or none has ended
+	RerunRefused   RerunStatus = "Refused"
+)
+
+// RerunJob starts a manual run of a job if its last execution failed. A request can be repeated under the same name,
+// such as a UUID; "" gives it none.
+func (c *Client) RerunJob(ctx context.Context, collection, name, request string) (Rerun, error) {
+	done, _, err := post[Rerun](ctx, c, c.jobAt(collection, name, "rerun"), nil, named(request))
+	return done, err
+}
+
+// RerunJobs starts a manual run of each job of a list whose last execution failed, and returns the result for each.
+// Nothing is started before the iteration begins, and nothing after it was left.
+func (c *Client) RerunJobs(ctx context.Context, collection, request string, l List) iter.Seq2[Rerun, error] {
+	return all[Rerun](ctx, c, http.MethodPost, c.collectionAt(collection, "rerun"), l, named(request))
+}
+
+// An Execution is one execution of a job.
+type Execution struct {
+	ID         string              `json:"id"`
+	Type       string              `json:"type"`
+	Name       string              `json:"name"`
+	Properties ExecutionProperties `json:"properties"`
+}
+
+// ExecutionProperties are how an execution stands.
+type ExecutionProperties struct {
+	Status                Stage      `json:"status"`
+	Reason                string     `json:"reason,omitempty"` // why it waits, or has no entries
+	Outcome               Outcome    `json:"outcome,omitempty"`
+	ExpectedExecutionTime time.Time  `json:"expectedExecutionTime,omitzero"`
+	RepeatCount           int        `json:"repeatCount"`
+	ActionName            ActionName `json:"actionName,omitempty"`
+	ExecutionID           string     `json:"executionId,omitempty"` // a UUID that receivers get
+	Caller                string     `json:"caller,omitempty"`      // who ran the job by hand
+	Retry                 *Retry     `json:"retry,omitempty"`
+	History               []History  `json:"history"` // its attempts that have ended, newest first
+}
+
+// A Stage is how far an execution is.
+type Stage string
+
+// The stages of an execution.
+const (
+	Waiting Stage = "waiting" // an attempt will be made
+	Running Stage = "running" // an attempt is being made
+	Ended   Stage = "ended"
+)
+
+// Execution returns how an execution of a job stands.
+func (c *Client) Execution(ctx context.Context, collection, name, execution string) (Execution, error) {
+	found, _, err := get[Execution](ctx, c, c.jobAt(collection, name, "executions", execution))
+	return found, err
+}

@@ -1,0 +1,293 @@
+// Package apitest has a Scheduler that keeps jobs in memory and runs none. Tests and examples of what calls the API have
+// the API's own handler answer with it.
+package apitest
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"almanac/api"
+	"almanac/internal/audit"
+	"almanac/job"
+	"almanac/job/listing"
+)
+
+// A Memory is a Scheduler of jobs in memory. Tests set its fields before they use it. What it does not have panics.
+type Memory struct {
+	api.Scheduler // nil
+
+	// Records, Deliveries and Trail are answered for every job. Due are the occurrences to come.
+	Records []job.Record
+	Trail   []audit.Change
+	Due     []listing.Occurrence
+
+	// Unread names jobs that cannot be read in lists, with the reason.
+	Unread map[string]string
+
+	// Status returns the status of a job. Nil means that none has run.
+	Status func(k job.Key) job.Status
+
+	// NotReady is why jobs cannot be stored and run; nil if they can.
+	NotReady error
+
+	mu          sync.Mutex
+	collections map[string]job.Collection
+	jobs        map[string]job.Job
+	runs        int
+}
+
+func (m *Memory) find(k job.Key) (job.Job, error) {
+	found, ok := m.jobs[k.WorkflowID()]
+	if !ok {
+		return job.Job{}, job.NotFound("jobcollections/"+k.Collection.Name+"/jobs/"+k.Name, k.Collection.ResourceGroup)
+	}
+	return m.filled(found), nil
+}
+
+func (m *Memory) filled(j job.Job) job.Job {
+	if m.Status != nil {
+		j.Status = m.Status(j.Key)
+	}
+	j.Unread = m.Unread[j.Key.Name]
+	return j
+}
+
+// keep stores a definition.
+func (m *Memory) keep(k job.Key, d job.Definition) job.Job {
+	if m.jobs == nil {
+		m.jobs = map[string]job.Job{}
+	}
+	was := m.jobs[k.WorkflowID()]
+	m.jobs[k.WorkflowID()] = job.Job{Key: k, Definition: d.Redacted(), Generation: was.Generation + 1}
+	return m.filled(m.jobs[k.WorkflowID()])
+}
+
+// PutCollection creates or replaces a collection.
+func (m *Memory) PutCollection(
+	_ context.Context, c job.Collection, check func(*job.Collection) error,
+) (job.Collection, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	was, there := m.collections[c.Key.WorkflowID()]
+	if check != nil {
+		var current *job.Collection
+		if there {
+			current = &was
+		}
+		if err := check(current); err != nil {
+			return job.Collection{}, false, err
+		}
+	}
+	if m.collections == nil {
+		m.collections = map[string]job.Collection{}
+	}
+	c.Generation = was.Generation + 1
+	m.collections[c.Key.WorkflowID()] = c
+	return c, !there, nil
+}
+
+// Collection returns a collection.
+func (m *Memory) Collection(_ context.Context, k job.CollectionKey) (job.Collection, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found, ok := m.collections[k.WorkflowID()]
+	if !ok {
+		return found, job.NotFound("jobcollections/"+k.Name, k.ResourceGroup)
+	}
+	return found, nil
+}
+
+// Collections returns a page of the collections.
+func (m *Memory) Collections(
+	_ context.Context, _, _ string, p listing.Page,
+) ([]job.Collection, string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all []job.Collection
+	for _, c := range m.collections {
+		if p.ShowsCollection(c.Key) {
+			all = append(all, c)
+		}
+	}
+	slices.SortFunc(all, func(a, b job.Collection) int { return cmp.Compare(a.Key.Name, b.Key.Name) })
+	return paged(all, p, func(c job.Collection) string { return c.Key.Name })
+}
+
+// Jobs returns a page of the jobs of a collection.
+func (m *Memory) Jobs(ctx context.Context, k job.CollectionKey, p listing.Page) ([]job.Job, string, error) {
+	if _, err := m.Collection(ctx, k); err != nil {
+		return nil, "", err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all []job.Job
+	for _, j := range m.jobs {
+		if j = m.filled(j); j.Key.Collection == k && p.ShowsJob(j.Key) && p.Filter.MatchesJob(&j) {
+			all = append(all, j)
+		}
+	}
+	slices.SortFunc(all, func(a, b job.Job) int { return cmp.Compare(a.Key.Name, b.Key.Name) })
+	return paged(all, p, func(j job.Job) string { return j.Key.Name })
+}
+
+// paged returns a page of a sorted list, and the name after which the next begins.
+func paged[T any](all []T, p listing.Page, name func(T) string) ([]T, string, error) {
+	for len(all) > 0 && p.After != "" && name(all[0]) <= p.After {
+		all = all[1:]
+	}
+	all = all[min(p.Skip, len(all)):]
+	if len(all) <= p.Top {
+		return all, "", nil
+	}
+	return all[:p.Top], name(all[p.Top-1]), nil
+}
+
+// Job returns a job.
+func (m *Memory) Job(_ context.Context, k job.Key) (job.Job, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.find(k)
+}
+
+// PutJob creates or replaces a job.
+func (m *Memory) PutJob(
+	ctx context.Context, k job.Key, edit func(*job.Job) (job.Definition, error),
+) (job.Job, bool, error) {
+	if _, err := m.Collection(ctx, k.Collection); err != nil {
+		return job.Job{}, false, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var current *job.Job
+	if found, err := m.find(k); err == nil {
+		current = &found
+	}
+	d, err := edit(current)
+	if err != nil {
+		return job.Job{}, false, err
+	}
+	return m.keep(k, d), current == nil, nil
+}
+
+// PatchJob changes a job.
+func (m *Memory) PatchJob(
+	_ context.Context, k job.Key, edit func(*job.Job) (job.Definition, error),
+) (job.Job, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found, err := m.find(k)
+	if err != nil {
+		return found, err
+	}
+	d, err := edit(&found)
+	if err != nil {
+		return found, err
+	}
+	return m.keep(k, d), nil
+}
+
+// DeleteJob deletes a job.
+func (m *Memory) DeleteJob(_ context.Context, k job.Key, check func(*job.Job) error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found, err := m.find(k)
+	if err != nil {
+		return err
+	}
+	if check != nil {
+		if err := check(&found); err != nil {
+			return err
+		}
+	}
+	delete(m.jobs, k.WorkflowID())
+	return nil
+}
+
+func (m *Memory) set(k job.Key, state job.State) (job.Job, error) {
+	return m.PatchJob(context.Background(), k, func(j *job.Job) (job.Definition, error) {
+		j.Definition.State = state
+		return j.Definition, nil
+	})
+}
+
+// EnableJob enables a job.
+func (m *Memory) EnableJob(_ context.Context, k job.Key) (job.Job, error) {
+	return m.set(k, job.StateEnabled)
+}
+
+// DisableJob disables a job.
+func (m *Memory) DisableJob(_ context.Context, k job.Key) (job.Job, error) {
+	return m.set(k, job.StateDisabled)
+}
+
+// RunJob counts a manual run.
+func (m *Memory) RunJob(_ context.Context, k job.Key) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, err := m.find(k); err != nil {
+		return "", err
+	}
+	m.runs++
+	return job.ExecutionName(1, m.runs), nil
+}
+
+// Execution returns an execution that waits.
+func (m *Memory) Execution(_ context.Context, k job.Key, name string) (job.Progress, error) {
+	_, repeat, ok := job.ParseExecutionName(name)
+	if !ok {
+		return job.Progress{}, job.NotFound("jobcollections/"+k.Collection.Name+"/jobs/"+k.Name, k.Collection.ResourceGroup)
+	}
+	return job.Progress{
+		Key: k, Name: name, Stage: job.StageWaiting, Reason: "It waits for a worker.",
+		Execution: job.Execution{Repeat: repeat, ActionName: job.MainAction},
+	}, nil
+}
+
+// SkipOccurrence returns the job.
+func (m *Memory) SkipOccurrence(ctx context.Context, k job.Key, _ time.Time) (job.Job, error) {
+	return m.Job(ctx, k)
+}
+
+// History returns a page of Records.
+func (m *Memory) History(_ context.Context, _ job.Key, p listing.Page) ([]job.Record, string, error) {
+	all := slices.DeleteFunc(slices.Clone(m.Records), func(r job.Record) bool { return !p.Filter.MatchesRecord(&r) })
+	return all[:min(len(all), p.Top)], "", nil
+}
+
+// HistoryAcross returns Records as those of every job.
+func (m *Memory) HistoryAcross(
+	_ context.Context, _ listing.Scope, p listing.Page,
+) (found []listing.JobRecord, next string, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, j := range m.jobs {
+		for _, r := range m.Records {
+			if p.ShowsJob(j.Key) && p.Filter.MatchesRecord(&r) && p.Filter.MatchesName(j.Key.Name) {
+				found = append(found, listing.JobRecord{Key: j.Key, Record: r})
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b listing.JobRecord) int {
+		return cmp.Or(b.Start.Compare(a.Start), cmp.Compare(a.Key.Name, b.Key.Name))
+	})
+	return found[:min(len(found), p.Top)], "", nil
+}
+
+// Upcoming returns Due.
+func (m *Memory) Upcoming(
+	_ context.Context, _ listing.Scope, _ time.Time, p listing.Page,
+) ([]listing.Occurrence, string, error) {
+	all := slices.DeleteFunc(slices.Clone(m.Due), func(o listing.Occurrence) bool { return !p.ShowsJob(o.Key) })
+	return all[:min(len(all), p.Top)], "", nil
+}
+
+// JobChanges returns Trail.
+func (m *Memory) JobChanges(context.Context, job.Key, listing.Page) ([]audit.Change, string, error) {
+	return m.Trail, "", nil
+}
+
+// Ready returns NotReady.
+func (m *Memory) Ready(context.Context) error { return m.NotReady }

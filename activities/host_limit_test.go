@@ -21,7 +21,7 @@ func to(host string, after time.Duration) activities.Input {
 }
 
 func get(uri string) *job.Action {
-	return &job.Action{Type: job.ActionHTTP, Content: kind.Content{Request: &job.Request{URI: uri}}}
+	return &job.Action{Type: kind.HTTP, Content: kind.Content{Request: &kind.Request{URI: uri}}}
 }
 
 func TestASilentHostHasOnlySoManyRequests(t *testing.T) {
@@ -54,7 +54,7 @@ func TestASilentHostHasOnlySoManyRequests(t *testing.T) {
 				defer free()
 				time.AfterFunc(tt.answers, free)
 				in := due(tt.after, 5)
-				in.Action.Request = &job.Request{URI: tt.uri}
+				in.Action.Request = &kind.Request{URI: tt.uri}
 				k := task{attempt: 2, earlier: refused()}
 				attempts, err := k.run(t, r, in)
 				took := time.Since(start)
@@ -79,13 +79,13 @@ func TestASilentHostHasOnlySoManyRequests(t *testing.T) {
 func TestRequestsToOneReceiverAreCountedTogether(t *testing.T) {
 	t.Parallel()
 	queue := func(account string) *job.Action {
-		return &job.Action{Type: job.ActionStorageQueue, Content: kind.Content{QueueMessage: &job.QueueMessage{StorageAccount: account}}}
+		return &job.Action{Type: kind.StorageQueue, Content: kind.Content{QueueMessage: &kind.QueueMessage{StorageAccount: account}}}
 	}
 	busQueue := func(namespace string) *job.Action {
-		return &job.Action{Type: job.ActionServiceBusQueue, Content: kind.Content{ServiceBusQueueMessage: &job.ServiceBusMessage{Namespace: namespace}}}
+		return &job.Action{Type: kind.ServiceBusQueue, Content: kind.Content{ServiceBusQueueMessage: &kind.ServiceBusMessage{Namespace: namespace}}}
 	}
 	busTopic := func(namespace string) *job.Action {
-		return &job.Action{Type: job.ActionServiceBusTopic, Content: kind.Content{ServiceBusTopicMessage: &job.ServiceBusMessage{Namespace: namespace}}}
+		return &job.Action{Type: kind.ServiceBusTopic, Content: kind.Content{ServiceBusTopicMessage: &kind.ServiceBusMessage{Namespace: namespace}}}
 	}
 	for _, tt := range []struct {
 		name       string

@@ -22,7 +22,7 @@ import (
 // sender makes web requests.
 var sender = senders.NewHTTP(senders.Options{Guard: sendertest.Anywhere, Version: "1.2.3"})
 
-func action(r job.Request) *job.Action {
+func action(r kind.Request) *job.Action {
 	return &job.Action{Type: "Http", Content: kind.Content{Request: &r}}
 }
 
@@ -41,7 +41,7 @@ func TestEveryAttemptHasTheSameIdempotencyKey(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	})
 	in := input(3)
-	in.Action = *action(job.Request{URI: s.URL, Method: "POST", Body: "x"})
+	in.Action = *action(kind.Request{URI: s.URL, Method: "POST", Body: "x"})
 	var earlier []job.Attempt
 	for n := range int32(3) {
 		k := task{attempt: n + 1, earlier: earlier}
@@ -56,7 +56,7 @@ func TestTimeOfTheRecordIsTheAttempts(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(http.ResponseWriter, *http.Request) {})
 	in := input(1)
-	in.Action = *action(job.Request{URI: s.URL})
+	in.Action = *action(kind.Request{URI: s.URL})
 	before := time.Now().UTC()
 	var k task
 	attempts, err := k.run(t, runner(sender), in)
@@ -76,7 +76,7 @@ func TestPlaceholdersAreFilledInForEachAttempt(t *testing.T) {
 	in := input(3)
 	in.SentBefore = 1
 	in.LastSuccess = execution.Due.Add(-time.Hour)
-	in.Action = *action(job.Request{
+	in.Action = *action(kind.Request{
 		URI: s.URL + "/{{.Job.Collection}}?id={{.Execution.ID}}", Method: "POST", Body: `{"job":"{{.Job.Name}}","due":"{{.Due}}","since":"{{.LastSuccess}}"}`,
 		Headers: job.Members{{Name: "X-Attempt", Value: "{{.Attempt}}"}}, Template: true,
 	})
@@ -104,12 +104,12 @@ func TestAnErrorActionSaysWhatFailed(t *testing.T) {
 	})
 	in := input(1)
 	in.Explain = true
-	in.Action = *action(job.Request{URI: s.URL + "/fails", Method: "POST"})
+	in.Action = *action(kind.Request{URI: s.URL + "/fails", Method: "POST"})
 	_, err := new(task).run(t, runner(sender), in)
 	end := activities.EndingOf(err, time.Time{}, time.Time{})
 	in.Failure = in.FailureAfter(&end, 1)
 	in.Explain = false
-	in.Action = *action(job.Request{
+	in.Action = *action(kind.Request{
 		URI: s.URL, Method: "POST", Headers: job.Members{{Name: "Content-Type", Value: "application/json"}},
 		Body: `["{{.Failure.Error}}", {{.Failure.Status}}, {{.Failure.Attempts}}, "{{.Failure.Message}}"]`, Template: true,
 	})
@@ -128,7 +128,7 @@ func TestTheStatusOfAFailureIsReportedToThoseWhoExplainIt(t *testing.T) {
 	for _, explain := range []bool{false, true} {
 		in := input(1)
 		in.Explain = explain
-		in.Action = *action(job.Request{URI: s.URL})
+		in.Action = *action(kind.Request{URI: s.URL})
 		_, err := new(task).run(t, runner(sender), in)
 		end := activities.EndingOf(err, time.Time{}, time.Time{})
 		require.Equal(t, explain, end.Status == http.StatusTeapot)
@@ -141,7 +141,7 @@ func TestATemplateThatBecomesTooLongIsNotSent(t *testing.T) {
 	s := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("it was sent") })
 	in := input(3)
 	in.Failure = &template.Failure{Message: strings.Repeat("x", 2048)}
-	in.Action = *action(job.Request{URI: s.URL, Body: strings.Repeat("{{.Failure.Message}}", 33), Template: true})
+	in.Action = *action(kind.Request{URI: s.URL, Body: strings.Repeat("{{.Failure.Message}}", 33), Template: true})
 	attempts, err := new(task).run(t, runner(sender), in)
 	require.True(t, applicationError(t, err).NonRetryable())
 	require.Equal(t, "1 Failed request.body is longer than 65536 bytes with its placeholders filled in\n", history(attempts))

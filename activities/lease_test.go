@@ -17,13 +17,13 @@ import (
 	"almanac/activities"
 	"almanac/activities/senders"
 	"almanac/internal/emulators"
-	"almanac/job"
+	"almanac/job/kind"
 )
 
 // request returns the input of a due attempt that posts to an address.
 func request(uri string) activities.Input {
 	in := due(0, 1)
-	in.Action = *action(job.Request{URI: uri, Method: "POST", Body: "once"})
+	in.Action = *action(kind.Request{URI: uri, Method: "POST", Body: "once"})
 	return in
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"almanac/activities"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 // logged runs a task and returns its log, a map per line.
@@ -63,7 +64,7 @@ func TestAnAttemptThatIsEndedAtItsTimeLimitSaysWhatItAskedFor(t *testing.T) {
 	t.Parallel()
 	r := runner(sendFunc(func(ctx context.Context) (string, error) {
 		<-ctx.Done()
-		return activities.Fail(job.ActionHTTP, "Request to host 'a' failed: "+context.Cause(ctx).Error(), context.Cause(ctx))
+		return activities.Fail(kind.HTTP, "Request to host 'a' failed: "+context.Cause(ctx).Error(), context.Cause(ctx))
 	}))
 	r.Timeout = 20 * time.Millisecond
 	_, err := new(task).run(t, r, input(1))
@@ -112,7 +113,7 @@ func TestEveryAttemptIsLogged(t *testing.T) {
 			t.Parallel()
 			in := due(-time.Second, 3)
 			in.Execution.ActionName = job.MainAction
-			in.Action.Request = &job.Request{URI: "https://me:topsecret@Target.example:8443/topsecret?sig=topsecret"}
+			in.Action.Request = &kind.Request{URI: "https://me:topsecret@Target.example:8443/topsecret?sig=topsecret"}
 			if tt.change != nil {
 				tt.change(&in)
 			}

@@ -41,11 +41,12 @@ import (
 	"almanac/internal/latency"
 	"almanac/internal/telemetry"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 // A Runner performs actions. Its fields must be set before it is registered.
 type Runner struct {
-	Senders map[job.ActionType]Sender // by [job.ActionType.Kind]; other kinds fail permanently
+	Senders map[kind.Type]Sender // by [kind.Type.Kind]; other kinds fail permanently
 	Log     *slog.Logger
 	Timeout time.Duration // of one attempt; 0 means DefaultTimeout
 	// how long a running attempt may go on after the worker stops; shorter than the worker's stop timeout

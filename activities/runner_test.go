@@ -20,6 +20,7 @@ import (
 	"almanac/activities"
 	"almanac/internal/workflowtest"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 const lost = "The worker stopped before it recorded the outcome; the request may have been sent."
@@ -123,7 +124,7 @@ func TestReceiverMayPutOffTheNextAttempt(t *testing.T) {
 
 func TestActionsOfUnknownKindsFailPermanently(t *testing.T) {
 	t.Parallel()
-	for written, shown := range map[job.ActionType]string{"storagequeue": "StorageQueue", "Fax": "Fax"} {
+	for written, shown := range map[kind.Type]string{"storagequeue": "StorageQueue", "Fax": "Fax"} {
 		t.Run(string(written), func(t *testing.T) {
 			t.Parallel()
 			in := input(5)

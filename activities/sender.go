@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 // A Sender performs actions of one kind.
@@ -114,7 +115,7 @@ func (e *ReasonError) Error() string { return e.Err.Error() }
 func (e *ReasonError) Unwrap() error { return e.Err }
 
 // Fail returns what a [Sender] returns of a failure, for which the history has no more than the sentence that says why.
-func Fail(kind job.ActionType, reason string, err error) (message string, failed error) {
+func Fail(kind kind.Type, reason string, err error) (message string, failed error) {
 	return string(kind) + " Action - " + reason, &ReasonError{reason, err}
 }
 

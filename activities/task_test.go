@@ -27,6 +27,7 @@ import (
 	"almanac/activities"
 	"almanac/internal/sendertest"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 var execution = sendertest.Execution
@@ -44,7 +45,7 @@ func fails(text string) sendFunc {
 
 func runner(s activities.Sender) *activities.Runner {
 	return &activities.Runner{
-		Senders: map[job.ActionType]activities.Sender{job.ActionHTTP: s, job.ActionHTTPS: s},
+		Senders: map[kind.Type]activities.Sender{kind.HTTP: s, kind.HTTPS: s},
 		Log:     slog.New(slog.DiscardHandler),
 	}
 }

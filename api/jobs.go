@@ -119,7 +119,7 @@ func (s *server) optionsFor(c *gin.Context, k job.Key, current *job.Job) input.P
 
 // checkTarget returns Options.CheckTarget for a request, whose answer has what Options.WarnOfTarget returns.
 func (s *server) checkTarget(c *gin.Context) input.CheckTarget {
-	return func(t job.ActionType, sent kind.Parameters) error {
+	return func(t kind.Type, sent kind.Parameters) error {
 		if s.WarnOfTarget != nil {
 			if warning := s.WarnOfTarget(sent); warning != "" {
 				c.Header("Warning", fmt.Sprintf("299 - %q", warning))

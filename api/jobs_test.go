@@ -139,7 +139,7 @@ func TestDefinitionsKeepTheLimitsTheCheckAndTheTimeOfTheOptions(t *testing.T) {
 		want    string
 	}{
 		{"limits", api.Options{Now: shortly, Limits: &limits}, "properties.action.request.uri"},
-		{"check", api.Options{Now: shortly, CheckTarget: func(job.ActionType, kind.Parameters) error { return errors.New("refused by the check") }}, "refused by the check"},
+		{"check", api.Options{Now: shortly, CheckTarget: func(kind.Type, kind.Parameters) error { return errors.New("refused by the check") }}, "refused by the check"},
 		{"time", api.Options{Now: early}, "properties.startTime"},
 	} {
 		got := send(api.New(f, tt.options), http.MethodPut, "/jobCollections/c1/jobs/j1", strings.Replace(aBody, `{"action"`,

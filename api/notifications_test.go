@@ -41,7 +41,7 @@ func TestDeliveriesAreListed(t *testing.T) {
 func TestACollectionShowsNoSecretOfItsNotifications(t *testing.T) {
 	t.Parallel()
 	got := get(&fake{collection: func(_ context.Context, k job.CollectionKey) (job.Collection, error) {
-		target := job.Target{Type: job.ActionStorageQueue, Content: kind.Content{QueueMessage: &job.QueueMessage{StorageAccount: "a", QueueName: "q", SASToken: "canary"}}}
+		target := job.Target{Type: kind.StorageQueue, Content: kind.Content{QueueMessage: &kind.QueueMessage{StorageAccount: "a", QueueName: "q", SASToken: "canary"}}}
 		return job.Collection{Key: k, Properties: job.CollectionProperties{Notifications: []job.Notification{{On: []job.Event{job.EventFailed}, Target: target}}}}, nil
 	}}, "/jobCollections/c1")
 	require.Contains(t, got.body, `"notifications":[{"on":["failed"]`)

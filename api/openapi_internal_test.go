@@ -172,9 +172,9 @@ func TestOpenAPIListsTheOutcomes(t *testing.T) {
 func TestOpenAPIKnowsWhatIsSecret(t *testing.T) {
 	t.Parallel()
 	action := job.Action{
-		Content: kind.Content{Request: &job.Request{Authentication: new(filled[job.Authentication]())},
-			QueueMessage:           new(filled[job.QueueMessage]()),
-			ServiceBusQueueMessage: &job.ServiceBusMessage{Authentication: new(filled[kind.ServiceBusAuth]())}},
+		Content: kind.Content{Request: &kind.Request{Authentication: new(filled[kind.Authentication]())},
+			QueueMessage:           new(filled[kind.QueueMessage]()),
+			ServiceBusQueueMessage: &kind.ServiceBusMessage{Authentication: new(filled[kind.ServiceBusAuth]())}},
 	}
 	all := job.Definition{Action: action}
 	shown := memberNames(t, all.Redacted())

@@ -7,37 +7,13 @@ import (
 // An Action is what a job does at each occurrence.
 type Action struct {
 	kind.Content
-	Type        ActionType   `json:"type" field:"required,rule=actionType"`
+	Type        kind.Type    `json:"type" field:"required,rule=actionType"`
 	RetryPolicy *RetryPolicy `json:"retryPolicy,omitempty"`
 	// runs after the last attempt failed; has no error action itself
 	ErrorAction *Action `json:"errorAction,omitempty"`
 
 	Hidden []string `json:"-"` // what else is secret in what is sent; never stored
 }
-
-// An ActionType names a kind of action in the user's spelling.
-type ActionType = kind.Type
-
-// The kinds of action.
-const (
-	ActionHTTP            = kind.HTTP
-	ActionHTTPS           = kind.HTTPS
-	ActionStorageQueue    = kind.StorageQueue
-	ActionServiceBusQueue = kind.ServiceBusQueue
-	ActionServiceBusTopic = kind.ServiceBusTopic
-)
-
-// A Request is a web request.
-type Request = kind.Request
-
-// An Authentication authenticates a [Request].
-type Authentication = kind.Authentication
-
-// A QueueMessage is put on a storage queue.
-type QueueMessage = kind.QueueMessage
-
-// A ServiceBusMessage is sent to a queue or a topic.
-type ServiceBusMessage = kind.ServiceBusMessage
 
 // Text describes the action for people, without secrets, in at most 200 characters.
 func (a *Action) Text() string {

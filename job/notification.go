@@ -31,7 +31,7 @@ const (
 // have. Exactly one member of Content and Own is set.
 type Target struct {
 	kind.Content
-	Type ActionType `json:"type" field:"required,rule=targetType"`
+	Type kind.Type `json:"type" field:"required,rule=targetType"`
 	kind.Own
 	Format      Format       `json:"format,omitempty" field:"enum=cloudEvents|slack|teams"`
 	RetryPolicy *RetryPolicy `json:"retryPolicy,omitempty"`

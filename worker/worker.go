@@ -20,7 +20,7 @@ import (
 	"almanac/internal/clock"
 	"almanac/internal/telemetry"
 	"almanac/internal/telemetry/sdktelemetry"
-	"almanac/job"
+	"almanac/job/kind"
 	"almanac/recurrence"
 	"almanac/workflows"
 	"almanac/workflows/jobloop"
@@ -32,10 +32,10 @@ import (
 type Options struct {
 	Client    *Client
 	Converter converter.DataConverter // the client's; nil means the SDK's default
-	Senders   map[job.ActionType]activities.Sender
-	Notifies  map[job.ActionType]notify.Sender // of notifications; nil: they are sent by Senders
-	PublicURL string                           // begins the links in alerts; "" means that there are none
-	MaxHold   time.Duration                    // see [activities.Runner]; usually activities.DefaultMaxHold
+	Senders   map[kind.Type]activities.Sender
+	Notifies  map[kind.Type]notify.Sender // of notifications; nil: they are sent by Senders
+	PublicURL string                      // begins the links in alerts; "" means that there are none
+	MaxHold   time.Duration               // see [activities.Runner]; usually activities.DefaultMaxHold
 	Log       *slog.Logger
 	Now       func() time.Time     // this machine's clock; nil means time.Now
 	Slots     int                  // maximum number of actions held or in flight; 0 means DefaultSlots

@@ -20,6 +20,7 @@ import (
 	"almanac/internal/redact"
 	"almanac/internal/wfclient"
 	"almanac/job"
+	"almanac/job/kind"
 	"almanac/job/notification"
 )
 
@@ -52,7 +53,7 @@ const LostCounter = "almanac_alerts_lost"
 
 // Activities are the activities. The exported members but PublicURL are required.
 type Activities struct {
-	Senders   map[job.ActionType]Sender // by the type of a post
+	Senders   map[kind.Type]Sender // by the type of a post
 	Log       *slog.Logger
 	PublicURL string // begins the links in messages, without a slash at its end; "" means that there are none
 
@@ -71,8 +72,8 @@ func (s actionSender) Send(ctx context.Context, e job.Execution, p *notification
 }
 
 // Actions returns the senders of posts that are actions.
-func Actions(all map[job.ActionType]activities.Sender) map[job.ActionType]Sender {
-	posts := map[job.ActionType]Sender{}
+func Actions(all map[kind.Type]activities.Sender) map[kind.Type]Sender {
+	posts := map[kind.Type]Sender{}
 	for kind, sender := range all {
 		posts[kind] = actionSender{sender}
 	}

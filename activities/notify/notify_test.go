@@ -37,16 +37,16 @@ func input(target job.Target) notify.Item {
 	return notify.Item{Name: "ops", Target: target, Message: m, Attempt: 1}
 }
 
-var toNobody = job.Target{Type: job.ActionHTTP, Content: kind.Content{Request: &job.Request{}}}
+var toNobody = job.Target{Type: kind.HTTP, Content: kind.Content{Request: &kind.Request{}}}
 
 // send makes one attempt.
-func send(t *testing.T, all map[job.ActionType]notify.Sender, log *slog.Logger, in notify.Item) notify.Report {
+func send(t *testing.T, all map[kind.Type]notify.Sender, log *slog.Logger, in notify.Item) notify.Report {
 	t.Helper()
 	return sendAll(t, all, log, nil, in)[0]
 }
 
 // sendAll makes an attempt for each of some messages, after an activity that was lost with these reports.
-func sendAll(t *testing.T, all map[job.ActionType]notify.Sender, log *slog.Logger, lost []notify.Report, items ...notify.Item) (reports []notify.Report) {
+func sendAll(t *testing.T, all map[kind.Type]notify.Sender, log *slog.Logger, lost []notify.Report, items ...notify.Item) (reports []notify.Report) {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(workflowtest.Silent)
@@ -70,7 +70,7 @@ func sendAll(t *testing.T, all map[job.ActionType]notify.Sender, log *slog.Logge
 var silent = slog.New(slog.DiscardHandler)
 
 // real returns the real senders, which may reach this machine.
-func real(t *testing.T) map[job.ActionType]notify.Sender {
+func real(t *testing.T) map[kind.Type]notify.Sender {
 	t.Helper()
 	guard, err := egress.Parse("public", []string{"127.0.0.1"}, nil)
 	require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestAWebHookGetsACloudEventWithTheIDOfTheMessage(t *testing.T) {
 		_ = json.NewDecoder(r.Body).Decode(&event)
 	}))
 	defer hook.Close()
-	in := input(job.Target{Type: job.ActionHTTP, Content: kind.Content{Request: &job.Request{URI: hook.URL, Method: "POST"}}})
+	in := input(job.Target{Type: kind.HTTP, Content: kind.Content{Request: &kind.Request{URI: hook.URL, Method: "POST"}}})
 	r := send(t, real(t), silent, in)
 	require.True(t, r.Delivered)
 	require.Equal(t, 1, r.Posted)
@@ -106,8 +106,8 @@ func TestAWebHookThatRefusesIsReportedWithWhatItAnsweredAndWithoutSecrets(t *tes
 	}))
 	defer hook.Close()
 	var log strings.Builder
-	in := input(job.Target{Type: job.ActionHTTP, Content: kind.Content{Request: &job.Request{
-		URI: hook.URL, Method: "POST", Authentication: &job.Authentication{Type: kind.AuthBasic, Username: "u", Password: "canary"},
+	in := input(job.Target{Type: kind.HTTP, Content: kind.Content{Request: &kind.Request{
+		URI: hook.URL, Method: "POST", Authentication: &kind.Authentication{Type: kind.AuthBasic, Username: "u", Password: "canary"},
 	}}})
 	r := send(t, real(t), slog.New(slog.NewTextHandler(&log, nil)), in)
 	require.False(t, r.Delivered)
@@ -134,7 +134,7 @@ func TestATargetThatHangsHasTenSeconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		r := send(t, map[job.ActionType]notify.Sender{job.ActionHTTP: hanging{}}, silent, input(toNobody))
+		r := send(t, map[kind.Type]notify.Sender{kind.HTTP: hanging{}}, silent, input(toNobody))
 		require.Equal(t, "timed out: not complete after 10 s", r.Message)
 		require.True(t, r.Hung)
 		require.Equal(t, notify.SendTimeout, time.Since(start))
@@ -144,7 +144,7 @@ func TestATargetThatHangsHasTenSeconds(t *testing.T) {
 func TestASenderThatPanicsShowsNoSecret(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
-	r := send(t, map[job.ActionType]notify.Sender{job.ActionHTTP: panicking{}}, slog.New(slog.NewTextHandler(&log, nil)), input(toNobody))
+	r := send(t, map[kind.Type]notify.Sender{kind.HTTP: panicking{}}, slog.New(slog.NewTextHandler(&log, nil)), input(toNobody))
 	require.Contains(t, r.Message, "an internal error of Almanac")
 	require.NotContains(t, r.Message+log.String(), "canary")
 }
@@ -230,7 +230,7 @@ func TestNoAlertIsLostWithATestThatFails(t *testing.T) {
 	for event, want := range map[job.Event]string{
 		notification.EventTest: "test of a notification failed", job.EventFailed: "notification failed; its alerts are lost",
 	} {
-		in := input(job.Target{Type: job.ActionHTTP, Content: kind.Content{Request: &job.Request{URI: hook.URL, Method: "POST"}}})
+		in := input(job.Target{Type: kind.HTTP, Content: kind.Content{Request: &kind.Request{URI: hook.URL, Method: "POST"}}})
 		in.Message.Alerts[0].Event, in.Last = event, true
 		var log strings.Builder
 		r := send(t, real(t), slog.New(slog.NewTextHandler(&log, nil)), in)
@@ -273,7 +273,7 @@ func TestAWebHookThatFailsIsReportedAndSentAgain(t *testing.T) {
 			hook := httptest.NewServer(tt.answer)
 			defer hook.Close()
 			var log strings.Builder
-			r := send(t, real(t), slog.New(slog.NewTextHandler(&log, nil)), input(job.Target{Type: job.ActionHTTP, Content: kind.Content{Request: &job.Request{URI: hook.URL, Method: "POST"}}}))
+			r := send(t, real(t), slog.New(slog.NewTextHandler(&log, nil)), input(job.Target{Type: kind.HTTP, Content: kind.Content{Request: &kind.Request{URI: hook.URL, Method: "POST"}}}))
 			require.False(t, r.Delivered)
 			require.False(t, r.Final)
 			require.Contains(t, r.Message, tt.want)
@@ -316,11 +316,11 @@ func TestMessagesOfOneActivityAreSentAtOnceAndOnlyThoseFailWhoseTargetHangs(t *t
 		s := someHang{make(chan string, 100)}
 		var items []notify.Item
 		for i, method := range []string{"HANG", "POST", "HANG", "POST", "POST"} {
-			items = append(items, input(job.Target{Type: job.ActionHTTP, Content: kind.Content{Request: &job.Request{Method: method, URI: strings.Repeat("x", i)}}}))
+			items = append(items, input(job.Target{Type: kind.HTTP, Content: kind.Content{Request: &kind.Request{Method: method, URI: strings.Repeat("x", i)}}}))
 		}
 		done := notify.Report{Done: true, Delivered: true, Time: time.Now(), Message: "before"}
 		start := time.Now()
-		reports := sendAll(t, map[job.ActionType]notify.Sender{job.ActionHTTP: s}, silent, []notify.Report{{}, {}, {}, {}, done}, items...)
+		reports := sendAll(t, map[kind.Type]notify.Sender{kind.HTTP: s}, silent, []notify.Report{{}, {}, {}, {}, done}, items...)
 		require.Equal(t, notify.SendTimeout, time.Since(start))
 		for i, r := range reports {
 			require.Equal(t, i != 0 && i != 2, r.Delivered, "%d", i)

@@ -18,7 +18,7 @@ import (
 func BenchmarkHTTP(b *testing.B) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	defer s.Close()
-	post := action(job.Request{
+	post := action(kind.Request{
 		URI: s.URL + "/path", Method: "POST", Body: `{"a":1}`,
 		Headers: job.Members{{Name: "Content-Type", Value: "application/json"}},
 	})
@@ -53,8 +53,8 @@ func BenchmarkLargestAnswer(b *testing.B) {
 		for i := 0; len(uri) < 2000; i++ {
 			uri += fmt.Sprintf("&a=%%41%013d", i)
 		}
-		get := action(job.Request{
-			URI: uri, Authentication: &job.Authentication{Type: kind.AuthBasic, Username: "me", Password: strings.Repeat("aB3", 4000)},
+		get := action(kind.Request{
+			URI: uri, Authentication: &kind.Authentication{Type: kind.AuthBasic, Username: "me", Password: strings.Repeat("aB3", 4000)},
 		})
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

@@ -59,11 +59,11 @@ func NewHTTP(o Options) *HTTP {
 func (h *HTTP) Send(ctx context.Context, e job.Execution, a *job.Action) (string, error) {
 	req, err := h.request(ctx, e, a.Request)
 	if err != nil {
-		return activities.Fail(job.ActionHTTP, "Request cannot be sent: "+err.Error(), &activities.PermanentError{Err: err})
+		return activities.Fail(kind.HTTP, "Request cannot be sent: "+err.Error(), &activities.PermanentError{Err: err})
 	}
 	client, done, err := h.authenticate(ctx, req, a.Request.Authentication)
 	if err != nil {
-		return activities.Fail(job.ActionHTTP, fmt.Sprintf("Request to host '%s' cannot be authenticated: %s", req.URL.Host, err), err)
+		return activities.Fail(kind.HTTP, fmt.Sprintf("Request to host '%s' cannot be authenticated: %s", req.URL.Host, err), err)
 	}
 	defer done()
 	s := withRequest(secretsOf(a), req)
@@ -71,7 +71,7 @@ func (h *HTTP) Send(ctx context.Context, e job.Execution, a *job.Action) (string
 	resp, cancel, err := follow.do(client.of(a, a.Request.Body != ""), req)
 	if err != nil {
 		err = failure(ctx, err)
-		message, err := activities.Fail(job.ActionHTTP, fmt.Sprintf("Request to host '%s' failed: %s", req.URL.Host, err), err)
+		message, err := activities.Fail(kind.HTTP, fmt.Sprintf("Request to host '%s' failed: %s", req.URL.Host, err), err)
 		return message + follow.text(s), err
 	}
 	defer cancel()
@@ -110,7 +110,7 @@ func failure(ctx context.Context, err error) error {
 }
 
 // request builds the job's request. It adds headers that identify the execution, unless the job sets them.
-func (h *HTTP) request(ctx context.Context, e job.Execution, r *job.Request) (*http.Request, error) {
+func (h *HTTP) request(ctx context.Context, e job.Execution, r *kind.Request) (*http.Request, error) {
 	if r == nil {
 		return nil, errors.New("the action has no request")
 	}
@@ -162,7 +162,7 @@ func sentHost(host string) string {
 
 // ownHeaders returns the headers that Almanac adds. The x-ms names and formats are Azure Scheduler's. If trace
 // propagation is on, also for r, the trace headers of ctx are among them, so that the receiver continues the trace.
-func (h *HTTP) ownHeaders(ctx context.Context, r *job.Request, e job.Execution) job.Members {
+func (h *HTTP) ownHeaders(ctx context.Context, r *kind.Request, e job.Execution) job.Members {
 	own := job.Members{
 		{Name: "User-Agent", Value: "Almanac/" + h.options.Version},
 		{Name: "Idempotency-Key", Value: e.ID},

@@ -7,14 +7,13 @@ import (
 	"net/http"
 
 	"almanac/activities"
-	"almanac/job"
 	"almanac/job/kind"
 )
 
 // authenticate adds the action's authentication to a request and returns the client to send it with, which is
 // released by done. It takes precedence over an Authorization header and over user info in the uri, which are
 // not kept secret.
-func (h *HTTP) authenticate(ctx context.Context, req *http.Request, a *job.Authentication) (client transports, done func(), err error) {
+func (h *HTTP) authenticate(ctx context.Context, req *http.Request, a *kind.Authentication) (client transports, done func(), err error) {
 	done = func() {}
 	if a == nil {
 		return h.client, done, nil
@@ -40,7 +39,7 @@ func (h *HTTP) authenticate(ctx context.Context, req *http.Request, a *job.Authe
 }
 
 // forget drops the request's token after the host refused it, since it may have been revoked.
-func (h *HTTP) forget(req *http.Request, a *job.Authentication) {
+func (h *HTTP) forget(req *http.Request, a *kind.Authentication) {
 	if a != nil && a.Type == kind.AuthOAuth {
 		h.tokens.drop(a, req.Header.Get("Authorization"))
 	}

@@ -32,8 +32,8 @@ import (
 func TestBasicAuthentication(t *testing.T) {
 	t.Parallel()
 	s, requests := recording(t)
-	basic := &job.Authentication{Type: kind.AuthBasic, Username: "mö", Password: "pass:word"}
-	for name, r := range map[string]job.Request{
+	basic := &kind.Authentication{Type: kind.AuthBasic, Username: "mö", Password: "pass:word"}
+	for name, r := range map[string]kind.Request{
 		"by itself":                            {URI: s.URL},
 		"wins over the header of the author":   {URI: s.URL, Headers: job.Members{{Name: "authorization", Value: "Bearer mine"}}},
 		"wins over what stands in the address": {URI: strings.Replace(s.URL, "//", "//me:mine@", 1)},
@@ -51,8 +51,8 @@ func TestBasicAuthenticationOfNoUser(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, r.Header.Get("Authorization")+" "+r.Host)
 	})
-	for _, r := range []job.Request{
-		{URI: s.URL, Authentication: &job.Authentication{Type: kind.AuthBasic, Password: "canary-token"}},
+	for _, r := range []kind.Request{
+		{URI: s.URL, Authentication: &kind.Authentication{Type: kind.AuthBasic, Password: "canary-token"}},
 		{URI: strings.Replace(s.URL, "//", "//:canary-token@", 1)},
 	} {
 		message, err := send(t, r)
@@ -74,9 +74,9 @@ func TestBasicAuthenticationWithoutAPassword(t *testing.T) {
 				user, password, _ := r.BasicAuth()
 				io.WriteString(w, user+":"+password+" "+r.Header.Get("Authorization"))
 			})
-			r := job.Request{URI: strings.Replace(s.URL, "//", "//"+address, 1)}
+			r := kind.Request{URI: strings.Replace(s.URL, "//", "//"+address, 1)}
 			if address == "" {
-				r.Authentication = &job.Authentication{Type: kind.AuthBasic, Username: "canary-key", EmptyPassword: true}
+				r.Authentication = &kind.Authentication{Type: kind.AuthBasic, Username: "canary-key", EmptyPassword: true}
 			}
 			message, err := send(t, r)
 			require.NoError(t, err)
@@ -90,16 +90,16 @@ func TestBasicAuthenticationWithoutAPassword(t *testing.T) {
 func TestAuthorizationInTheRequestItselfIsSent(t *testing.T) {
 	t.Parallel()
 	s, requests := recording(t)
-	_, err := send(t, job.Request{URI: s.URL, Headers: job.Members{{Name: "Authorization", Value: "Bearer mine"}}})
+	_, err := send(t, kind.Request{URI: s.URL, Headers: job.Members{{Name: "Authorization", Value: "Bearer mine"}}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"Bearer mine"}, (<-requests).Header.Values("Authorization"))
-	_, err = send(t, job.Request{URI: strings.Replace(s.URL, "//", "//me:mine@", 1)})
+	_, err = send(t, kind.Request{URI: strings.Replace(s.URL, "//", "//me:mine@", 1)})
 	require.NoError(t, err)
 	require.Equal(t, []string{"Basic bWU6bWluZQ=="}, (<-requests).Header.Values("Authorization"))
 }
 
 // clientCertificate returns an authentication with a new certificate, even if the name is the same.
-func clientCertificate(t *testing.T, name string) *job.Authentication {
+func clientCertificate(t *testing.T, name string) *kind.Authentication {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
@@ -113,7 +113,7 @@ func clientCertificate(t *testing.T, name string) *job.Authentication {
 	require.NoError(t, err)
 	file, err := pkcs12.Modern2023.Encode(key, leaf, nil, "password of "+name)
 	require.NoError(t, err)
-	return &job.Authentication{
+	return &kind.Authentication{
 		Type: kind.AuthClientCertificate, Pfx: base64.StdEncoding.EncodeToString(file), Password: "password of " + name,
 	}
 }
@@ -180,7 +180,7 @@ func TestClientCertificateIsShown(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := serveSecured(t, tt.http2, tt.config, nil)
-			_, err := s.sender().Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL, Method: "POST", Body: "x", Authentication: clientCertificate(t, "me")}))
+			_, err := s.sender().Send(t.Context(), sendertest.Execution, action(kind.Request{URI: s.URL, Method: "POST", Body: "x", Authentication: clientCertificate(t, "me")}))
 			require.NoError(t, err)
 			require.Equal(t, "me", s.last().client)
 			require.Equal(t, tt.protocol, s.last().protocol)
@@ -206,13 +206,13 @@ func TestConnectionsServeOneCertificateEach(t *testing.T) {
 		copied := *one // as in another job
 		connections := map[string]string{}
 		for _, tt := range []struct {
-			a    *job.Authentication
+			a    *kind.Authentication
 			want string
 		}{
 			{nil, ""}, {one, "one"}, {other, "other"}, {nil, ""}, {&copied, "one"}, {other, "other"}, {one, "one"},
-			{&job.Authentication{Type: kind.AuthBasic, Username: "me"}, ""},
+			{&kind.Authentication{Type: kind.AuthBasic, Username: "me"}, ""},
 		} {
-			_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL, Authentication: tt.a}))
+			_, err := h.Send(t.Context(), sendertest.Execution, action(kind.Request{URI: s.URL, Authentication: tt.a}))
 			require.NoError(t, err)
 			got := s.last()
 			require.Equal(t, tt.want, got.client)
@@ -239,8 +239,8 @@ func TestCertificatesUsedLongAgoAreForgotten(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(s.Certificate())
 	h := senders.NewHTTP(senders.Options{Guard: sendertest.Anywhere, RootCAs: roots})
-	connection := func(a *job.Authentication) string {
-		message, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL, Authentication: a}))
+	connection := func(a *kind.Authentication) string {
+		message, err := h.Send(t.Context(), sendertest.Execution, action(kind.Request{URI: s.URL, Authentication: a}))
 		require.NoError(t, err)
 		_, body, _ := strings.Cut(message, " Body: ")
 		return body
@@ -275,7 +275,7 @@ func TestHostsThatDoNotAcceptTheClient(t *testing.T) {
 		name    string
 		config  *tls.Config
 		version uint16
-		a       *job.Authentication
+		a       *kind.Authentication
 		want    []string // one of these
 	}{
 		{"no certificate, TLS 1.2", demanding, tls.VersionTLS12, nil, []string{ended + "handshake failure"}},
@@ -288,7 +288,7 @@ func TestHostsThatDoNotAcceptTheClient(t *testing.T) {
 			config := tt.config.Clone()
 			config.MinVersion, config.MaxVersion = tt.version, tt.version
 			s := serveSecured(t, false, config, nil)
-			_, err := s.sender().Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL, Authentication: tt.a}))
+			_, err := s.sender().Send(t.Context(), sendertest.Execution, action(kind.Request{URI: s.URL, Authentication: tt.a}))
 			require.Error(t, err)
 			require.Contains(t, tt.want, err.Error())
 			sendertest.RequirePermanent(t, false, err)
@@ -303,19 +303,19 @@ func TestAuthenticationsThatCannotBeUsedFailPermanently(t *testing.T) {
 	wrongPassword.Password = "topsecret"
 	for _, tt := range []struct {
 		name, scheme string
-		a            *job.Authentication
+		a            *kind.Authentication
 		want         string
 	}{
 		{"wrong password", "https", &wrongPassword, "the client certificate cannot be read; allowed: the password of the PFX file"},
-		{"no PFX file", "https", &job.Authentication{Type: kind.AuthClientCertificate, Pfx: "topsecret"},
+		{"no PFX file", "https", &kind.Authentication{Type: kind.AuthClientCertificate, Pfx: "topsecret"},
 			"the client certificate cannot be read; allowed: a PFX file (PKCS #12, in base64) of one certificate, its private key and at most its chain"},
 		{"certificate without TLS", "http", good, "a client certificate can only be shown over https, which the uri is to begin with"},
-		{"unknown type", "http", &job.Authentication{Type: "Kerberos", Password: "topsecret"}, `"Kerberos" is not a type of authentication`},
+		{"unknown type", "http", &kind.Authentication{Type: "Kerberos", Password: "topsecret"}, `"Kerberos" is not a type of authentication`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			for range 2 { // the second time with the cached client
-				message, err := send(t, job.Request{URI: tt.scheme + "://host.invalid/?sig=topsecret", Authentication: tt.a})
+				message, err := send(t, kind.Request{URI: tt.scheme + "://host.invalid/?sig=topsecret", Authentication: tt.a})
 				require.EqualError(t, err, tt.want)
 				sendertest.RequirePermanent(t, true, err)
 				require.Equal(t, "Http Action - Request to host 'host.invalid' cannot be authenticated: "+tt.want, message)
@@ -334,7 +334,7 @@ func TestRequestWithACertificateIsNotRepeatedOnALostConnection(t *testing.T) {
 		panic(http.ErrAbortHandler) // closes the connection without a response
 	})
 	h := s.sender()
-	a := action(job.Request{URI: s.URL, Method: "PUT", Body: "x", Authentication: clientCertificate(t, "me")})
+	a := action(kind.Request{URI: s.URL, Method: "PUT", Body: "x", Authentication: clientCertificate(t, "me")})
 	_, err := h.Send(t.Context(), sendertest.Execution, a)
 	require.NoError(t, err)
 	_, err = h.Send(t.Context(), sendertest.Execution, a)

@@ -17,7 +17,6 @@ import (
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/encoding/unicode/utf32"
 
-	"almanac/job"
 	"almanac/job/kind"
 )
 
@@ -43,7 +42,7 @@ func bodyOf(t *testing.T, contentType, contentEncoding, body string) string {
 		}
 		io.WriteString(w, body)
 	})
-	message, err := send(t, job.Request{URI: s.URL + "/?sig=" + canaryKey})
+	message, err := send(t, kind.Request{URI: s.URL + "/?sig=" + canaryKey})
 	require.NoError(t, err)
 	_, shown, _ := strings.Cut(message, " Body: ")
 	return shown
@@ -216,7 +215,7 @@ func TestASecretIsHiddenWhateverCharsetIsDeclared(t *testing.T) {
 				_, got, _ := r.BasicAuth()
 				io.WriteString(w, "not "+got+".")
 			})
-			message, err := send(t, job.Request{URI: s.URL, Authentication: &job.Authentication{Type: kind.AuthBasic, Username: "me", Password: password}})
+			message, err := send(t, kind.Request{URI: s.URL, Authentication: &kind.Authentication{Type: kind.AuthBasic, Username: "me", Password: password}})
 			require.NoError(t, err)
 			require.Contains(t, message, "Body: not ….")
 		})
@@ -229,7 +228,7 @@ func TestASecretInTheNameOfAHeaderIsHidden(t *testing.T) {
 		w.Header().Set(canaryKey, "1")
 		w.Header().Set("X-"+canaryKey+"-End", strings.ToUpper(canaryKey))
 	})
-	message, err := send(t, job.Request{URI: s.URL + "/?sig=" + canaryKey})
+	message, err := send(t, kind.Request{URI: s.URL + "/?sig=" + canaryKey})
 	require.NoError(t, err)
 	require.NotContains(t, strings.ToLower(message), canaryKey)
 	require.Contains(t, message, "…: 1\r\n")
@@ -258,7 +257,7 @@ func TestASecretInAHeaderIsHiddenInEachCharset(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-Echo", "got "+echo) })
-			message, err := send(t, job.Request{URI: s.URL, Authentication: &job.Authentication{Type: kind.AuthBasic, Username: "me", Password: password}})
+			message, err := send(t, kind.Request{URI: s.URL, Authentication: &kind.Authentication{Type: kind.AuthBasic, Username: "me", Password: password}})
 			require.NoError(t, err)
 			require.Contains(t, message, "X-Echo: got …\r\n")
 		})

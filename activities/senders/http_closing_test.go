@@ -74,11 +74,11 @@ func TestARequestIsNotWrittenToAConnectionThatTheHostHasClosed(t *testing.T) {
 	require.NoError(t, err)
 	defer s.Close()
 	for _, body := range []string{"", "hello"} { // each has its own transport: a body is not retried
-		a := &job.Action{Type: job.ActionHTTP, Content: kind.Content{Request: &job.Request{URI: "http://" + l.Addr().String(), Method: "POST", Body: body}}, RetryPolicy: &job.RetryPolicy{RetryType: job.RetryNone}}
+		a := &job.Action{Type: kind.HTTP, Content: kind.Content{Request: &kind.Request{URI: "http://" + l.Addr().String(), Method: "POST", Body: body}}, RetryPolicy: &job.RetryPolicy{RetryType: job.RetryNone}}
 		for range 3 {
 			// without an end that is noticed, it would wait for an answer
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			_, err := s.ByType()[job.ActionHTTP].Send(ctx, job.Execution{ID: "e"}, a)
+			_, err := s.ByType()[kind.HTTP].Send(ctx, job.Execution{ID: "e"}, a)
 			cancel()
 			require.NoError(t, err)
 			<-(<-opened).ended

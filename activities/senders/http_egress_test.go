@@ -17,7 +17,6 @@ import (
 	"almanac/activities/senders"
 	"almanac/internal/egress"
 	"almanac/internal/sendertest"
-	"almanac/job"
 	"almanac/job/kind"
 )
 
@@ -42,8 +41,8 @@ func TestTargetsThatTheGuardRefuses(t *testing.T) {
 		"0.0.0.0":            "unspecified addresses",
 		"169.254.169.254":    "metadata services of clouds",
 	} {
-		for _, a := range []*job.Authentication{nil, {Type: kind.AuthBasic, Username: "me", Password: "topsecret"}} {
-			message, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{
+		for _, a := range []*kind.Authentication{nil, {Type: kind.AuthBasic, Username: "me", Password: "topsecret"}} {
+			message, err := h.Send(t.Context(), sendertest.Execution, action(kind.Request{
 				URI: "http://" + host + ":" + port + "/?sig=topsecret", Authentication: a,
 			}))
 			want := "Almanac does not connect to '" + strings.Trim(host, "[]") + "': " + what + advice
@@ -57,7 +56,7 @@ func TestTargetsThatTheGuardRefuses(t *testing.T) {
 func TestGuardHoldsForClientCertificates(t *testing.T) {
 	t.Parallel()
 	h := senders.NewHTTP(senders.Options{Dial: guard(t).DialContext})
-	_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "https://127.0.0.1", Authentication: clientCertificate(t, "me")}))
+	_, err := h.Send(t.Context(), sendertest.Execution, action(kind.Request{URI: "https://127.0.0.1", Authentication: clientCertificate(t, "me")}))
 	require.EqualError(t, err, "Almanac does not connect to '127.0.0.1': loopback addresses"+advice)
 	sendertest.RequirePermanent(t, true, err)
 }
@@ -66,7 +65,7 @@ func TestGuardHoldsForTheAuthority(t *testing.T) {
 	t.Parallel()
 	authority := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the authority was asked") })
 	h := senders.NewHTTP(senders.Options{Authority: authority.URL, Dial: guard(t).DialContext})
-	_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "http://target.example", Authentication: registered("me")}))
+	_, err := h.Send(t.Context(), sendertest.Execution, action(kind.Request{URI: "http://target.example", Authentication: registered("me")}))
 	require.EqualError(t, err, "Almanac does not connect to '127.0.0.1': loopback addresses"+advice)
 	sendertest.RequirePermanent(t, true, err)
 }
@@ -92,7 +91,7 @@ func TestRedirectsToWhatTheGuardRefuses(t *testing.T) {
 				dialled.Add(1)
 				return g.DialContext(ctx, network, address)
 			}})
-			_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL}))
+			_, err := h.Send(t.Context(), sendertest.Execution, action(kind.Request{URI: s.URL}))
 			require.ErrorContains(t, err, "the host answered 302 Found, which is not followed: it leads to host ")
 			require.EqualValues(t, 1, dialled.Load(), "only the target is connected to")
 		})
@@ -114,7 +113,7 @@ func TestRedirectToANameThatWasRebound(t *testing.T) {
 		}
 		return rebound.DialContext(ctx, network, s.Listener.Addr().String())
 	}})
-	message, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "http://rebinding.example"}))
+	message, err := h.Send(t.Context(), sendertest.Execution, action(kind.Request{URI: "http://rebinding.example"}))
 	want := "Almanac does not connect to '127.0.0.1': loopback addresses" + advice
 	require.EqualError(t, err, want)
 	sendertest.RequirePermanent(t, true, err)
@@ -151,9 +150,9 @@ func sendPastProxy(t *testing.T, proxy string) {
 		dialled = append(dialled, address)
 		return (&net.Dialer{}).DialContext(ctx, network, s.Listener.Addr().String())
 	}})
-	_, err = h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "http://target.example"}))
+	_, err = h.Send(t.Context(), sendertest.Execution, action(kind.Request{URI: "http://target.example"}))
 	require.NoError(t, err)
-	_, err = h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "https://target.example"}))
+	_, err = h.Send(t.Context(), sendertest.Execution, action(kind.Request{URI: "https://target.example"}))
 	require.ErrorContains(t, err, "TLS: the host does not speak TLS")
 	require.Equal(t, []string{"target.example:80", "target.example:443"}, dialled)
 }

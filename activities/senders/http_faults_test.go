@@ -25,7 +25,7 @@ import (
 	"almanac/activities/senders"
 	"almanac/internal/emulators"
 	"almanac/internal/sendertest"
-	"almanac/job"
+	"almanac/job/kind"
 )
 
 var quiet = log.New(io.Discard, "", 0)
@@ -120,7 +120,7 @@ func TestTargetsThatMisbehave(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			message, err := send(t, job.Request{URI: misbehave(t, tt.target) + "/?sig=topsecret"})
+			message, err := send(t, kind.Request{URI: misbehave(t, tt.target) + "/?sig=topsecret"})
 			require.ErrorContains(t, err, tt.err)
 			require.Contains(t, message, tt.message)
 			require.NotContains(t, message+err.Error(), "topsecret")
@@ -160,7 +160,7 @@ func TestAConnectionThatIsLostBeforeTheRequestIsSent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := tt.sender.Send(t.Context(), sendertest.Execution, action(job.Request{URI: tt.scheme + "://" + l.Addr().String(), Method: "POST", Body: "x"}))
+			_, err := tt.sender.Send(t.Context(), sendertest.Execution, action(kind.Request{URI: tt.scheme + "://" + l.Addr().String(), Method: "POST", Body: "x"}))
 			require.EqualError(t, err, "the host closed the connection before any of the request was sent")
 		})
 	}
@@ -205,7 +205,7 @@ func TestTargetsThatCannotBeReached(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			message, err := tt.sender.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "http://user:topsecret@" + tt.host + "/?sig=topsecret"}))
+			message, err := tt.sender.Send(t.Context(), sendertest.Execution, action(kind.Request{URI: "http://user:topsecret@" + tt.host + "/?sig=topsecret"}))
 			require.EqualError(t, err, tt.want)
 			require.Equal(t, "Http Action - Request to host '"+tt.host+"' failed: "+tt.want, message)
 		})
@@ -219,7 +219,7 @@ func TestHugeBodyIsNotRead(t *testing.T) {
 		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 10737418240\r\n\r\n")
 		taken <- endless(c, "0123456789abcdef")
 	})
-	_, err := send(t, job.Request{URI: uri})
+	_, err := send(t, kind.Request{URI: uri})
 	require.NoError(t, err)
 	require.Less(t, <-taken, 16<<20, "what the kernel buffers, and no more")
 }
@@ -231,7 +231,7 @@ func TestHugeBodyOfUnknownLengthIsNotRead(t *testing.T) {
 		io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
 		taken <- endless(c, "0123456789abcdef")
 	})
-	_, err := send(t, job.Request{URI: uri})
+	_, err := send(t, kind.Request{URI: uri})
 	require.NoError(t, err)
 	require.Less(t, <-taken, 16<<20, "what the kernel buffers, and no more")
 }
@@ -308,7 +308,7 @@ func TestTargetsThatTakeTheirTime(t *testing.T) {
 				ctx, cancel := context.WithTimeoutCause(t.Context(), limit, errors.New("no time left"))
 				defer cancel()
 				start := time.Now()
-				message, err := h.Send(ctx, sendertest.Execution, action(job.Request{URI: "http://slow.example"}))
+				message, err := h.Send(ctx, sendertest.Execution, action(kind.Request{URI: "http://slow.example"}))
 				require.Equal(t, tt.took, time.Since(start))
 				targets.Wait() // hangs if the connection is not closed
 				if tt.err == "" {
@@ -340,7 +340,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 				go s.Serve(network)
 				defer s.Close()
 				for range 5 {
-					_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "http://herd.example"}))
+					_, err := h.Send(t.Context(), sendertest.Execution, action(kind.Request{URI: "http://herd.example"}))
 					require.NoError(t, err)
 				}
 				require.Equal(t, 1, connections)
@@ -370,7 +370,7 @@ func TestHTTP2HostThatGoesAway(t *testing.T) {
 	s.Config.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){"h2": goAway}
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	_, err := s.sender().Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL + "/?sig=topsecret"}))
+	_, err := s.sender().Send(t.Context(), sendertest.Execution, action(kind.Request{URI: s.URL + "/?sig=topsecret"}))
 	require.EqualError(t, err, "the host ended the request without an answer (PROTOCOL_ERROR); it may have read the request")
 	sendertest.RequirePermanent(t, false, err)
 }
@@ -381,7 +381,7 @@ func TestAnHTTP2HostThatEndsARequest(t *testing.T) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		panic(http.ErrAbortHandler)
 	})
-	_, err := s.sender().Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL, Method: "POST", Body: "body"}))
+	_, err := s.sender().Send(t.Context(), sendertest.Execution, action(kind.Request{URI: s.URL, Method: "POST", Body: "body"}))
 	require.EqualError(t, err, "the host ended the request without an answer (INTERNAL_ERROR); it may have read the request")
 	sendertest.RequirePermanent(t, false, err)
 }
@@ -416,7 +416,7 @@ func TestARequestThatAnHTTP2HostRefusesIsNotWrittenAgainOnceItsLeaseIsOver(t *te
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	l := lease.New(time.Now(), length)
-	_, err := s.sender().Send(lease.With(t.Context(), l), sendertest.Execution, action(job.Request{URI: s.URL}))
+	_, err := s.sender().Send(lease.With(t.Context(), l), sendertest.Execution, action(kind.Request{URI: s.URL}))
 	require.EqualError(t, err, "the host refused the request without processing it, and the time within which it might be sent again was over")
 	sendertest.RequirePermanent(t, false, err)
 	require.True(t, l.Used())

@@ -18,7 +18,7 @@ import (
 	"almanac/activities/senders"
 	"almanac/internal/emulators"
 	"almanac/internal/sendertest"
-	"almanac/job"
+	"almanac/job/kind"
 )
 
 // A halfOpen connection is to a host that may vanish without closing it.
@@ -68,7 +68,7 @@ func TestAnHTTP2ConnectionToAHostThatVanishedIsNotUsedAgain(t *testing.T) {
 		ask := func(path string) (string, error) {
 			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errors.New("no time left"))
 			defer cancel()
-			return h.Send(ctx, sendertest.Execution, action(job.Request{URI: "https://example.com" + path, Method: "POST", Body: "x"}))
+			return h.Send(ctx, sendertest.Execution, action(kind.Request{URI: "https://example.com" + path, Method: "POST", Body: "x"}))
 		}
 		message, err := ask("/slow")
 		require.NoError(t, err)

@@ -68,7 +68,7 @@ func TestConnectionsThatAHostMayBeClosingAreNotUsed(t *testing.T) {
 				})}
 				go s.Serve(network)
 				defer s.Close()
-				a := action(job.Request{URI: "http://herd.example", Method: "POST", Body: tt.body})
+				a := action(kind.Request{URI: "http://herd.example", Method: "POST", Body: tt.body})
 				a.RetryPolicy = tt.policy
 				for range 2 {
 					_, err := h.Send(t.Context(), sendertest.Execution, a)
@@ -125,7 +125,7 @@ func TestConnectionsThatAHostMayBeClosingAreNotUsedForOtherRequests(t *testing.T
 					a.RetryPolicy = tt.policy
 					_, err := q.Send(t.Context(), sendertest.Execution, a)
 					require.NoError(t, err)
-					_, err = h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "http://herd.example", Authentication: &job.Authentication{
+					_, err = h.Send(t.Context(), sendertest.Execution, action(kind.Request{URI: "http://herd.example", Authentication: &kind.Authentication{
 						Type: kind.AuthOAuth, Tenant: "contoso", ClientID: "me", Audience: "https://api.example", Secret: "secret",
 					}}))
 					require.NoError(t, err)

@@ -119,7 +119,7 @@ func TestOutcomes(t *testing.T) {
 			if tt.scheme != "" {
 				scheme = tt.scheme
 			}
-			message, err := h.Send(ctx, sendertest.Execution, action(job.Request{URI: canaryAddress(scheme)}))
+			message, err := h.Send(ctx, sendertest.Execution, action(kind.Request{URI: canaryAddress(scheme)}))
 			require.True(t, strings.HasPrefix(message, "Http Action - "+tt.message), message)
 			requireNoCanary(t, message)
 			if tt.err == "" {
@@ -179,11 +179,11 @@ func TestNoOutcomeShowsSecretsOfTheRequest(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"expires_in":3600,"access_token":%q}`, canaryToken)
 	})
-	requests := map[string]job.Request{
+	requests := map[string]kind.Request{
 		"address": {URI: canaryAddress("http")},
 		"header":  {URI: canaryAddress("http"), Headers: job.Members{{Name: "Authorization", Value: "Bearer " + canaryToken}}},
-		"Basic":   {URI: canaryAddress("http"), Authentication: &job.Authentication{Type: kind.AuthBasic, Username: "me", Password: canaryBasic}},
-		"OAuth": {URI: canaryAddress("http"), Authentication: &job.Authentication{
+		"Basic":   {URI: canaryAddress("http"), Authentication: &kind.Authentication{Type: kind.AuthBasic, Username: "me", Password: canaryBasic}},
+		"OAuth": {URI: canaryAddress("http"), Authentication: &kind.Authentication{
 			Type: kind.AuthOAuth, Tenant: "contoso", ClientID: "me", Audience: "https://api.example", Secret: canarySecret,
 		}},
 	}
@@ -254,7 +254,7 @@ func TestTheReasonOfAFailureIsTheStatusAndTheBeginningOfTheBody(t *testing.T) {
 			h := senders.NewHTTP(senders.Options{Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 				return (&net.Dialer{}).DialContext(ctx, network, s.Listener.Addr().String())
 			}})
-			_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: canaryAddress("http"), Method: "POST"}))
+			_, err := h.Send(t.Context(), sendertest.Execution, action(kind.Request{URI: canaryAddress("http"), Method: "POST"}))
 			require.Error(t, err)
 			require.Equal(t, tt.reason, activities.ReasonOf(err))
 		})
@@ -268,7 +268,7 @@ func TestSecretAtTheEndOfTheBodyIsHidden(t *testing.T) {
 		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			io.WriteString(w, strings.Repeat("x", 2048-n)+r.FormValue("code"))
 		})
-		message, err := send(t, job.Request{URI: s.URL + "/?code=canary%2B0123456789abcdef%2F%3D%3D"})
+		message, err := send(t, kind.Request{URI: s.URL + "/?code=canary%2B0123456789abcdef%2F%3D%3D"})
 		require.NoError(t, err)
 		requireNoCanary(t, message)
 		require.Contains(t, message, " Body: xxxx")
@@ -278,9 +278,9 @@ func TestSecretAtTheEndOfTheBodyIsHidden(t *testing.T) {
 func TestSecretWithinAnotherIsHiddenWithIt(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "got "+r.FormValue("sig")+".") })
-	message, err := send(t, job.Request{
+	message, err := send(t, kind.Request{
 		URI:            s.URL + "/?sig=winter-0123456789abcdef",
-		Authentication: &job.Authentication{Type: kind.AuthBasic, Username: "me", Password: "winter"},
+		Authentication: &kind.Authentication{Type: kind.AuthBasic, Username: "me", Password: "winter"},
 	})
 	require.NoError(t, err)
 	require.Contains(t, message, " Body: got ….")
@@ -289,9 +289,9 @@ func TestSecretWithinAnotherIsHiddenWithIt(t *testing.T) {
 func TestWordsThatAreNoSecretsStay(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "order 4711 of abc is done") })
-	message, err := send(t, job.Request{
+	message, err := send(t, kind.Request{
 		URI:            s.URL + "/?order=4711&state=done",
-		Authentication: &job.Authentication{Type: kind.AuthBasic, Username: "order", Password: "abc"},
+		Authentication: &kind.Authentication{Type: kind.AuthBasic, Username: "order", Password: "abc"},
 	})
 	require.NoError(t, err)
 	require.Contains(t, message, " Body: order 4711 of abc is done")

@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/stretchr/testify/require"
+	"almanac/job/kind"
 
-	"almanac/job"
+	"github.com/stretchr/testify/require"
 )
 
 // RFC 9110, section 15.4: only 303 changes every method, and 301 and 302 that of POST alone. 300, 304 and 305 are not
@@ -37,7 +37,7 @@ func TestEachMethodAfterEachRedirect(t *testing.T) {
 					w.Header().Set("Location", "/end")
 					w.WriteHeader(status)
 				})
-				message, err := send(t, job.Request{URI: s.URL + "/start", Method: method, Body: "body"})
+				message, err := send(t, kind.Request{URI: s.URL + "/start", Method: method, Body: "body"})
 				if want == "" {
 					require.ErrorContains(t, err, fmt.Sprintf("the host answered %d ", status))
 					require.Empty(t, seen)

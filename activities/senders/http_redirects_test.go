@@ -14,6 +14,7 @@ import (
 	"almanac/activities/senders"
 	"almanac/internal/sendertest"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 // The address in a Location is sent by the same rules.
@@ -31,7 +32,7 @@ func TestATargetOfARedirectIsSentAsWritten(t *testing.T) {
 				w.WriteHeader(http.StatusFound)
 			}
 		})
-		_, err := send(t, job.Request{URI: s.URL + "/start"})
+		_, err := send(t, kind.Request{URI: s.URL + "/start"})
 		require.NoError(t, err, tt.name)
 		require.Equal(t, "/start", <-seen)
 		// by the resolution of references (RFC 3986, section 5.2.4)
@@ -49,16 +50,16 @@ func TestARequestThatMayChangeSomethingIsSentAgainOnce(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
-		r    job.Request
+		r    kind.Request
 		sent int64
 		err  string
 	}{
-		{"POST with a body", job.Request{Method: "POST", Body: "pay"}, 2, "a request that may change something is sent again once"},
-		{"POST without a body", job.Request{Method: "POST"}, 2, "a request that may change something is sent again once"},
-		{"DELETE", job.Request{Method: "DELETE"}, 2, "a request that may change something is sent again once"},
-		{"GET with a body", job.Request{Method: "GET", Body: "search"}, 2, "a request that may change something is sent again once"},
-		{"GET", job.Request{Method: "GET"}, 11, "at most 10 redirects are"},
-		{"HEAD", job.Request{Method: "HEAD"}, 11, "at most 10 redirects are"},
+		{"POST with a body", kind.Request{Method: "POST", Body: "pay"}, 2, "a request that may change something is sent again once"},
+		{"POST without a body", kind.Request{Method: "POST"}, 2, "a request that may change something is sent again once"},
+		{"DELETE", kind.Request{Method: "DELETE"}, 2, "a request that may change something is sent again once"},
+		{"GET with a body", kind.Request{Method: "GET", Body: "search"}, 2, "a request that may change something is sent again once"},
+		{"GET", kind.Request{Method: "GET"}, 11, "at most 10 redirects are"},
+		{"HEAD", kind.Request{Method: "HEAD"}, 11, "at most 10 redirects are"},
 	} {
 		for _, status := range []int{http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
 			t.Run(tt.name+" "+http.StatusText(status), func(t *testing.T) {
@@ -95,13 +96,13 @@ func TestTheHistoryShowsEachRedirect(t *testing.T) {
 			io.WriteString(w, "hello")
 		}
 	})
-	message, err := send(t, job.Request{URI: s.URL + "/start?sig=" + canaryQuery, Method: "PUT", Body: "body"})
+	message, err := send(t, kind.Request{URI: s.URL + "/start?sig=" + canaryQuery, Method: "PUT", Body: "body"})
 	require.NoError(t, err)
 	requireNoCanary(t, message)
 	require.True(t, strings.HasSuffix(message, " Body: hello (redirected: PUT "+s.URL+"/start?… was answered 308 PermanentRedirect; "+
 		"PUT "+s.URL+"/moved?… was answered 303 SeeOther; then GET "+s.URL+"/done)"), message)
 
-	message, err = send(t, job.Request{URI: s.URL + "/broken"})
+	message, err = send(t, kind.Request{URI: s.URL + "/broken"})
 	require.Error(t, err)
 	require.True(t, strings.HasSuffix(message, " (redirected: GET "+s.URL+"/broken was answered 302 Found; then GET "+s.URL+"/lost)"), message)
 }
@@ -113,7 +114,7 @@ func TestRedirectsMayBeRefused(t *testing.T) {
 		sent.Add(1)
 		http.Redirect(w, r, "/end", http.StatusFound)
 	})
-	_, err := send(t, job.Request{URI: s.URL, FollowRedirects: new(false)})
+	_, err := send(t, kind.Request{URI: s.URL, FollowRedirects: new(false)})
 	require.EqualError(t, err, "the host answered 302 Found, which is not followed: the request has followRedirects false")
 	require.EqualValues(t, 1, sent.Load())
 }
@@ -142,7 +143,7 @@ func TestHeadersOfARedirectedRequest(t *testing.T) {
 				}
 			})
 			self = strings.TrimPrefix(s.URL, "http://")
-			_, err := send(t, job.Request{URI: "http://me:mine@" + self + "/start?sig=x", Method: "POST", Body: "{}", Headers: job.Members{
+			_, err := send(t, kind.Request{URI: "http://me:mine@" + self + "/start?sig=x", Method: "POST", Body: "{}", Headers: job.Members{
 				{Name: "Content-Type", Value: "application/json"}, {Name: "Content-Encoding", Value: "x"}, {Name: "Host", Value: "virtual.example"}, {Name: "X-Mine", Value: "1"},
 			}})
 			require.NoError(t, err)
@@ -171,7 +172,7 @@ func TestARedirectToTheSameHostInAnotherFormIsFollowed(t *testing.T) {
 		h := senders.NewHTTP(senders.Options{Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, network, s.Listener.Addr().String())
 		}})
-		_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "http://münchen.example/"}))
+		_, err := h.Send(t.Context(), sendertest.Execution, action(kind.Request{URI: "http://münchen.example/"}))
 		require.NoError(t, err, location)
 	}
 }
@@ -183,7 +184,7 @@ func TestARedirectToNoWebAddressIsNotFollowed(t *testing.T) {
 			w.Header().Set("Location", location)
 			w.WriteHeader(http.StatusFound)
 		})
-		_, err := send(t, job.Request{URI: s.URL})
+		_, err := send(t, kind.Request{URI: s.URL})
 		require.EqualError(t, err, "the host answered 302 Found, which is not followed: its Location is not an http or https address", location)
 	}
 }

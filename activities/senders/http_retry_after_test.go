@@ -13,7 +13,7 @@ import (
 	"almanac/activities/senders"
 	"almanac/internal/emulators"
 	"almanac/internal/sendertest"
-	"almanac/job"
+	"almanac/job/kind"
 )
 
 // A synctest bubble's clock starts at midnight UTC on 2000-01-01, a Saturday.
@@ -59,7 +59,7 @@ func TestRetryAfter(t *testing.T) {
 				h := senders.NewHTTP(senders.Options{Dial: func(context.Context, string, string) (net.Conn, error) {
 					return network.Dial()
 				}})
-				_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "http://busy.example"}))
+				_, err := h.Send(t.Context(), sendertest.Execution, action(kind.Request{URI: "http://busy.example"}))
 				require.ErrorContains(t, err, "the host answered ")
 				require.Equal(t, tt.want, retryAfter(err))
 				sendertest.RequirePermanent(t, false, err)

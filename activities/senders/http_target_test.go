@@ -14,6 +14,7 @@ import (
 	"almanac/activities/senders"
 	"almanac/internal/sendertest"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 // A listener gets the bytes of a request, which no server has read and judged.
@@ -70,7 +71,7 @@ func TestATargetIsSentAsWritten(t *testing.T) {
 	t.Parallel()
 	address, heads := listen(t)
 	for _, tt := range targets {
-		_, err := send(t, job.Request{URI: "http://" + address + tt.written})
+		_, err := send(t, kind.Request{URI: "http://" + address + tt.written})
 		require.NoError(t, err, tt.name)
 		line, _, _ := strings.Cut(<-heads, "\r\n")
 		require.Equal(t, "GET "+tt.sent+" HTTP/1.1", line, tt.name)
@@ -82,7 +83,7 @@ func TestATargetIsSentAsWrittenOverHTTP2(t *testing.T) {
 	seen := make(chan string, 1)
 	s := serveSecured(t, true, nil, func(_ http.ResponseWriter, r *http.Request) { seen <- r.Proto + " " + r.RequestURI })
 	for _, tt := range targets {
-		_, err := s.sender().Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL + tt.written}))
+		_, err := s.sender().Send(t.Context(), sendertest.Execution, action(kind.Request{URI: s.URL + tt.written}))
 		require.NoError(t, err, tt.name)
 		require.Equal(t, "HTTP/2.0 "+tt.sent, <-seen, tt.name)
 	}
@@ -108,7 +109,7 @@ func TestAHostIsSentInASCII(t *testing.T) {
 			dialled <- to
 			return (&net.Dialer{}).DialContext(ctx, network, address)
 		}})
-		_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "http://" + tt.written + "/"}))
+		_, err := h.Send(t.Context(), sendertest.Execution, action(kind.Request{URI: "http://" + tt.written + "/"}))
 		require.NoError(t, err, tt.name)
 		require.Equal(t, tt.dialled, <-dialled, tt.name)
 		require.Contains(t, <-heads, "\r\nHost: "+tt.sent+"\r\n", tt.name)
@@ -121,7 +122,7 @@ func TestBlanksAroundTheValueOfAHeaderAreNotSent(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		seen := make(chan http.Header, 1)
 		s := serveSecured(t, http2, nil, func(_ http.ResponseWriter, r *http.Request) { seen <- r.Header })
-		_, err := s.sender().Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL, Headers: job.Members{
+		_, err := s.sender().Send(t.Context(), sendertest.Execution, action(kind.Request{URI: s.URL, Headers: job.Members{
 			{Name: "X-Blanks", Value: " \ta b\t "}, {Name: "X-Empty", Value: ""}, {Name: "X-Blank", Value: " "},
 		}}))
 		require.NoError(t, err)

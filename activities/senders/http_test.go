@@ -25,11 +25,11 @@ import (
 
 var sender = senders.NewHTTP(senders.Options{Guard: sendertest.Anywhere, Version: "1.2.3"})
 
-func action(r job.Request) *job.Action {
+func action(r kind.Request) *job.Action {
 	return &job.Action{Type: "Http", Content: kind.Content{Request: &r}}
 }
 
-func send(t *testing.T, r job.Request) (string, error) {
+func send(t *testing.T, r kind.Request) (string, error) {
 	t.Helper()
 	return sender.Send(t.Context(), sendertest.Execution, action(r))
 }
@@ -63,7 +63,7 @@ func recording(t *testing.T) (*httptest.Server, <-chan received) {
 func TestRequestArrivesAsWritten(t *testing.T) {
 	t.Parallel()
 	s, requests := recording(t)
-	_, err := send(t, job.Request{
+	_, err := send(t, kind.Request{
 		URI:    s.URL + "/a%2Fb/c!?q=%20x&q=1;2",
 		Method: "put",
 		Body:   "Grüße\r\n",
@@ -90,7 +90,7 @@ func TestMethodOnTheWire(t *testing.T) {
 	t.Parallel()
 	s, requests := recording(t)
 	for written, want := range map[string]string{"": "GET", "get": "GET", "Patch": "PATCH", "OPTIONS": "OPTIONS"} {
-		_, err := send(t, job.Request{URI: s.URL, Method: written})
+		_, err := send(t, kind.Request{URI: s.URL, Method: written})
 		require.NoError(t, err)
 		got := <-requests
 		require.Equal(t, want, got.Method)
@@ -102,7 +102,7 @@ func TestMethodOnTheWire(t *testing.T) {
 func TestOwnHeadersNameTheExecution(t *testing.T) {
 	t.Parallel()
 	s, requests := recording(t)
-	_, err := send(t, job.Request{URI: s.URL})
+	_, err := send(t, kind.Request{URI: s.URL})
 	require.NoError(t, err)
 	got := (<-requests).Header
 	for name, want := range map[string]string{
@@ -126,7 +126,7 @@ func TestHeadersOfTheJobReplaceOwnHeaders(t *testing.T) {
 	for _, name := range names {
 		headers = append(headers, job.Member{Name: name, Value: "mine"})
 	}
-	_, err := send(t, job.Request{URI: s.URL, Headers: headers})
+	_, err := send(t, kind.Request{URI: s.URL, Headers: headers})
 	require.NoError(t, err)
 	got := (<-requests).Header
 	for _, name := range names {
@@ -139,7 +139,7 @@ func TestNamesOutsideASCIIArePercentEncodedInHeaders(t *testing.T) {
 	s, requests := recording(t)
 	e := sendertest.Execution
 	e.Job, e.Collection = "täglich 5", "報告"
-	_, err := sender.Send(t.Context(), e, action(job.Request{URI: s.URL}))
+	_, err := sender.Send(t.Context(), e, action(kind.Request{URI: s.URL}))
 	require.NoError(t, err)
 	got := (<-requests).Header
 	require.Equal(t, "t%C3%A4glich 5", got.Get("x-ms-scheduler-jobid"))
@@ -178,7 +178,7 @@ func TestStatusDecides(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			message, err := send(t, job.Request{URI: fmt.Sprintf("%s/%d", s.URL, tt.status)})
+			message, err := send(t, kind.Request{URI: fmt.Sprintf("%s/%d", s.URL, tt.status)})
 			require.Contains(t, message, ": '"+tt.name+"' Response Headers: ")
 			if tt.ok {
 				require.NoError(t, err)
@@ -199,11 +199,11 @@ func TestRequestsThatCannotBeSentFailPermanently(t *testing.T) {
 		want   string
 	}{
 		{"no request", &job.Action{Type: "Http"}, "the action has no request"},
-		{"no address", action(job.Request{URI: "https://topsecret@h:x/?sig=topsecret"}), "the uri is not an absolute http or https address"},
-		{"relative", action(job.Request{URI: "/path"}), "the uri is not an absolute http or https address"},
-		{"other scheme", action(job.Request{URI: "ftp://example.com/"}), "the uri is not an absolute http or https address"},
-		{"bad method", action(job.Request{URI: "https://example.com/", Method: "A B"}), `"A B" is not a method that requests may have`},
-		{"method for proxies", action(job.Request{URI: "https://example.com/", Method: "connect"}), `"connect" is not a method that requests may have`},
+		{"no address", action(kind.Request{URI: "https://topsecret@h:x/?sig=topsecret"}), "the uri is not an absolute http or https address"},
+		{"relative", action(kind.Request{URI: "/path"}), "the uri is not an absolute http or https address"},
+		{"other scheme", action(kind.Request{URI: "ftp://example.com/"}), "the uri is not an absolute http or https address"},
+		{"bad method", action(kind.Request{URI: "https://example.com/", Method: "A B"}), `"A B" is not a method that requests may have`},
+		{"method for proxies", action(kind.Request{URI: "https://example.com/", Method: "connect"}), `"connect" is not a method that requests may have`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -218,7 +218,7 @@ func TestRequestsThatCannotBeSentFailPermanently(t *testing.T) {
 
 func TestHeaderThatCannotBeSentIsNamedWithoutItsValue(t *testing.T) {
 	t.Parallel()
-	_, err := send(t, job.Request{URI: "http://127.0.0.1", Headers: job.Members{{Name: "X-Key", Value: "topsecret\n"}}})
+	_, err := send(t, kind.Request{URI: "http://127.0.0.1", Headers: job.Members{{Name: "X-Key", Value: "topsecret\n"}}})
 	require.EqualError(t, err, `invalid header field value for "X-Key"`)
 }
 
@@ -274,7 +274,7 @@ func TestRedirects(t *testing.T) {
 					w.WriteHeader(tt.status)
 				}
 			})
-			r := job.Request{URI: s.URL + "/start", Method: tt.method}
+			r := kind.Request{URI: s.URL + "/start", Method: tt.method}
 			if tt.method != "GET" {
 				r.Body = "body"
 			}
@@ -300,7 +300,7 @@ func TestRedirectsEndAfterTen(t *testing.T) {
 		requests.Add(1)
 		http.Redirect(w, r, "/again", http.StatusFound)
 	})
-	_, err := send(t, job.Request{URI: s.URL})
+	_, err := send(t, kind.Request{URI: s.URL})
 	require.EqualError(t, err, "the host answered 302 Found, which is not followed: at most 10 redirects are")
 	require.EqualValues(t, 11, requests.Load())
 }
@@ -317,7 +317,7 @@ func TestRequestIsNotRepeatedOnALostConnection(t *testing.T) {
 				}
 				panic(http.ErrAbortHandler) // closes it without an answer
 			})
-			r := job.Request{URI: s.URL, Method: method}
+			r := kind.Request{URI: s.URL, Method: method}
 			_, err := send(t, r)
 			require.NoError(t, err)
 			_, err = send(t, r)
@@ -346,7 +346,7 @@ func TestMessageHasTheFormOfAzureScheduler(t *testing.T) {
 	h := senders.NewHTTP(senders.Options{Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, s.Listener.Addr().String())
 	}})
-	message, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "http://www.bing.com"}))
+	message, err := h.Send(t.Context(), sendertest.Execution, action(kind.Request{URI: "http://www.bing.com"}))
 	require.NoError(t, err)
 	require.Equal(t, "Http Action - Response from host 'www.bing.com': 'OK' Response Headers: "+
 		"Cache-Control: max-age=0, private\r\n"+
@@ -377,7 +377,7 @@ func TestMessageHoldsTheBeginningOfTheBody(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, tt.body) })
-			message, err := send(t, job.Request{URI: s.URL})
+			message, err := send(t, kind.Request{URI: s.URL})
 			require.NoError(t, err)
 			_, body, _ := strings.Cut(message, " Body: ")
 			require.Equal(t, tt.want, body)
@@ -394,7 +394,7 @@ func TestMessageIsBounded(t *testing.T) {
 		w.WriteHeader(http.StatusBadGateway)
 		io.WriteString(w, strings.Repeat("\x00", 10000))
 	})
-	message, err := send(t, job.Request{URI: s.URL})
+	message, err := send(t, kind.Request{URI: s.URL})
 	require.Error(t, err)
 	require.LessOrEqual(t, len(message), 7<<10)
 	require.True(t, utf8.ValidString(message))
@@ -411,7 +411,7 @@ func TestMessageHoldsNoSecretsOfTheAnswer(t *testing.T) {
 		h.Set("Refresh", "5; url=https://elsewhere.example/#access_token=topsecret")
 		w.WriteHeader(http.StatusFound)
 	})
-	message, err := send(t, job.Request{URI: s.URL})
+	message, err := send(t, kind.Request{URI: s.URL})
 	require.Error(t, err)
 	require.NotContains(t, message+err.Error(), "topsecret")
 	require.Contains(t, message, "Set-Cookie: session=…, …\r\n")
@@ -432,25 +432,25 @@ func TestTLS(t *testing.T) {
 	trusting := senders.NewHTTP(senders.Options{Guard: sendertest.Anywhere, RootCAs: roots})
 
 	t.Run("HTTP/2 to a host that is trusted", func(t *testing.T) {
-		_, err := trusting.Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL, Method: "POST", Body: "x"}))
+		_, err := trusting.Send(t.Context(), sendertest.Execution, action(kind.Request{URI: s.URL, Method: "POST", Body: "x"}))
 		require.NoError(t, err)
 		require.Equal(t, "HTTP/2.0", protocol.Load())
 	})
 	t.Run("authority that is not trusted", func(t *testing.T) {
-		_, err := send(t, job.Request{URI: s.URL + "/?sig=topsecret"})
+		_, err := send(t, kind.Request{URI: s.URL + "/?sig=topsecret"})
 		require.EqualError(t, err, "TLS: the certificate is signed by an authority that is not trusted here")
 	})
 	t.Run("certificate of another host", func(t *testing.T) {
 		h := senders.NewHTTP(senders.Options{RootCAs: roots, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, network, s.Listener.Addr().String())
 		}})
-		_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "https://elsewhere.invalid"}))
+		_, err := h.Send(t.Context(), sendertest.Execution, action(kind.Request{URI: "https://elsewhere.invalid"}))
 		require.ErrorContains(t, err, "TLS: the certificate is not accepted: ")
 		require.ErrorContains(t, err, "not elsewhere.invalid")
 	})
 	t.Run("no TLS at the port", func(t *testing.T) {
 		plain := serve(t, func(http.ResponseWriter, *http.Request) {})
-		_, err := send(t, job.Request{URI: strings.Replace(plain.URL, "http:", "https:", 1)})
+		_, err := send(t, kind.Request{URI: strings.Replace(plain.URL, "http:", "https:", 1)})
 		require.ErrorContains(t, err, "does not speak TLS")
 	})
 }

@@ -10,7 +10,7 @@ import (
 
 	"almanac/activities"
 	"almanac/internal/egress"
-	"almanac/job"
+	"almanac/job/kind"
 )
 
 // A host that vanishes closes no connection, and all requests to it share one of HTTP/2. So one on which nothing
@@ -64,7 +64,7 @@ func (c certificateClient) Close() {
 }
 
 // withCertificate returns the client for an action's client certificate, and releases it when done is called.
-func (h *HTTP) withCertificate(ctx context.Context, a *job.Authentication) (client transports, done func(), err error) {
+func (h *HTTP) withCertificate(ctx context.Context, a *kind.Authentication) (client transports, done func(), err error) {
 	found, err := h.certificates.Acquire(ctx, digest(a.Pfx, a.Password), func(context.Context) (certificateClient, error) {
 		certificate, err := a.Certificate()
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"almanac/activities/senders"
 	"almanac/internal/sendertest"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 // Whatever sends, and however it is connected already.
@@ -33,17 +34,17 @@ func TestNothingIsSentAfterTheLease(t *testing.T) {
 		"HTTP/1.1": func(t *testing.T) target {
 			var seen atomic.Int64
 			s := serve(t, count(&seen))
-			return target{senders.NewHTTP(senders.Options{Guard: sendertest.Anywhere}), action(job.Request{URI: s.URL}), func() int { return int(seen.Load()) }}
+			return target{senders.NewHTTP(senders.Options{Guard: sendertest.Anywhere}), action(kind.Request{URI: s.URL}), func() int { return int(seen.Load()) }}
 		},
 		"HTTP/1.1 over TLS": func(t *testing.T) target {
 			var seen atomic.Int64
 			s := serveSecured(t, false, nil, count(&seen))
-			return target{s.sender(), action(job.Request{URI: s.URL}), func() int { return int(seen.Load()) }}
+			return target{s.sender(), action(kind.Request{URI: s.URL}), func() int { return int(seen.Load()) }}
 		},
 		"HTTP/2": func(t *testing.T) target {
 			var seen atomic.Int64
 			s := serveSecured(t, true, nil, count(&seen))
-			return target{s.sender(), action(job.Request{URI: s.URL}), func() int { return int(seen.Load()) }}
+			return target{s.sender(), action(kind.Request{URI: s.URL}), func() int { return int(seen.Load()) }}
 		},
 		"a storage queue": func(t *testing.T) target {
 			var seen atomic.Int64
@@ -90,15 +91,15 @@ func TestLeaseThatIsOverDoesNotDisturbOthers(t *testing.T) {
 	h := s.sender()
 	slow := make(chan error, 1)
 	go func() {
-		_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL + "/slow"}))
+		_, err := h.Send(t.Context(), sendertest.Execution, action(kind.Request{URI: s.URL + "/slow"}))
 		slow <- err
 	}()
 	<-arrived
 	late := lease.New(time.Now(), 0)
-	_, err := h.Send(lease.With(t.Context(), late), sendertest.Execution, action(job.Request{URI: s.URL + "/late"}))
+	_, err := h.Send(lease.With(t.Context(), late), sendertest.Execution, action(kind.Request{URI: s.URL + "/late"}))
 	require.Error(t, err)
 	require.True(t, late.Refused())
-	_, err = h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL + "/next"}))
+	_, err = h.Send(t.Context(), sendertest.Execution, action(kind.Request{URI: s.URL + "/next"}))
 	require.NoError(t, err)
 	close(release)
 	require.NoError(t, <-slow)

@@ -19,7 +19,6 @@ import (
 
 	"almanac/activities"
 	"almanac/activities/lease"
-	"almanac/job"
 	"almanac/job/kind"
 )
 
@@ -62,12 +61,12 @@ func newTokens(transport http.RoundTripper, authority string) *tokens {
 }
 
 // tokenKey returns the cache key of a client, its audience and its secret.
-func tokenKey(a *job.Authentication) string {
+func tokenKey(a *kind.Authentication) string {
 	return digest(a.Tenant, a.ClientID, a.Audience, a.Secret)
 }
 
 // authorization returns the value of the Authorization header. Concurrent calls share one token request.
-func (t *tokens) authorization(ctx context.Context, a *job.Authentication) (string, error) {
+func (t *tokens) authorization(ctx context.Context, a *kind.Authentication) (string, error) {
 	key := tokenKey(a)
 	if authorization, ok := t.lookup(key); ok {
 		return authorization, nil
@@ -100,7 +99,7 @@ func (t *tokens) lookup(key string) (string, bool) {
 }
 
 // drop removes a token from the cache unless it was replaced by a newer one.
-func (t *tokens) drop(a *job.Authentication, authorization string) {
+func (t *tokens) drop(a *kind.Authentication, authorization string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if key := tokenKey(a); t.known[key].authorization == authorization {
@@ -124,7 +123,7 @@ func (t *tokens) keep(key, authorization string, now, expiry time.Time) {
 	}
 }
 
-func (t *tokens) request(ctx context.Context, key string, a *job.Authentication) (string, error) {
+func (t *tokens) request(ctx context.Context, key string, a *kind.Authentication) (string, error) {
 	config := clientcredentials.Config{
 		ClientID:       a.ClientID,
 		ClientSecret:   a.Secret,

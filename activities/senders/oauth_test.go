@@ -28,8 +28,8 @@ import (
 	"almanac/job/kind"
 )
 
-func registered(id string) *job.Authentication {
-	return &job.Authentication{
+func registered(id string) *kind.Authentication {
+	return &kind.Authentication{
 		Type: kind.AuthOAuth, Tenant: "contoso.example", ClientID: id, Audience: "https://api.example/", Secret: "topsecret+/=",
 	}
 }
@@ -46,7 +46,7 @@ func TestTokenIsAskedForAndSent(t *testing.T) {
 	s, requests := recording(t)
 	h := senders.NewHTTP(senders.Options{Guard: sendertest.Anywhere, Authority: authority.URL + "/"})
 	for range 3 {
-		_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{
+		_, err := h.Send(t.Context(), sendertest.Execution, action(kind.Request{
 			URI: s.URL, Authentication: registered("me"), Headers: job.Members{{Name: "authorization", Value: "Bearer mine"}},
 		}))
 		require.NoError(t, err)
@@ -103,8 +103,8 @@ func inBubble(t *testing.T, f func(t *testing.T, b *bubble)) {
 	})
 }
 
-func (b *bubble) send(ctx context.Context, a *job.Authentication) error {
-	_, err := b.sender.Send(ctx, sendertest.Execution, action(job.Request{URI: "http://target.example", Authentication: a}))
+func (b *bubble) send(ctx context.Context, a *kind.Authentication) error {
+	_, err := b.sender.Send(ctx, sendertest.Execution, action(kind.Request{URI: "http://target.example", Authentication: a}))
 	return err
 }
 
@@ -192,12 +192,12 @@ func TestTokenIsUsedUntilShortlyBeforeItExpires(t *testing.T) {
 func TestTokensAreOfOneClientForOneAudience(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, b *bubble) {
-		for n, spoil := range []func(*job.Authentication){
-			func(*job.Authentication) {},
-			func(a *job.Authentication) { a.Tenant = "fabrikam.example" },
-			func(a *job.Authentication) { a.ClientID = "you" },
-			func(a *job.Authentication) { a.Audience = "https://other.example/" },
-			func(a *job.Authentication) { a.Secret = "changed" },
+		for n, spoil := range []func(*kind.Authentication){
+			func(*kind.Authentication) {},
+			func(a *kind.Authentication) { a.Tenant = "fabrikam.example" },
+			func(a *kind.Authentication) { a.ClientID = "you" },
+			func(a *kind.Authentication) { a.Audience = "https://other.example/" },
+			func(a *kind.Authentication) { a.Secret = "changed" },
 		} {
 			a := registered("me")
 			spoil(a)
@@ -305,7 +305,7 @@ func TestAnswersOfTheAuthority(t *testing.T) {
 				io.WriteString(w, tt.body)
 			})
 			h := senders.NewHTTP(senders.Options{Guard: sendertest.Anywhere, Authority: authority.URL})
-			message, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: elsewhere.URL + "/?sig=topsecret", Authentication: registered("me")}))
+			message, err := h.Send(t.Context(), sendertest.Execution, action(kind.Request{URI: elsewhere.URL + "/?sig=topsecret", Authentication: registered("me")}))
 			want := "no token from " + authority.URL + ": " + tt.want
 			require.EqualError(t, err, want)
 			require.Equal(t, "Http Action - Request to host '"+strings.TrimPrefix(elsewhere.URL, "http://")+"' cannot be authenticated: "+want, message)
@@ -351,7 +351,7 @@ func TestAnswersOfTheAuthorityAreReadInTheirEncodings(t *testing.T) {
 			})
 			s, requests := recording(t)
 			h := senders.NewHTTP(senders.Options{Guard: sendertest.Anywhere, Authority: authority.URL})
-			message, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL, Authentication: registered("me")}))
+			message, err := h.Send(t.Context(), sendertest.Execution, action(kind.Request{URI: s.URL, Authentication: registered("me")}))
 			require.NotContains(t, message, "topsecret")
 			if tt.want != "" {
 				require.EqualError(t, err, "no token from "+authority.URL+": "+tt.want)
@@ -394,7 +394,7 @@ func TestAuthorityThatCannotBeReached(t *testing.T) {
 					return nil, &net.OpError{Op: "dial", Err: tt.err}
 				},
 			})
-			_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "http://target.invalid", Authentication: registered("me")}))
+			_, err := h.Send(t.Context(), sendertest.Execution, action(kind.Request{URI: "http://target.invalid", Authentication: registered("me")}))
 			require.EqualError(t, err, tt.want)
 			sendertest.RequirePermanent(t, tt.permanent, err)
 		})

@@ -13,7 +13,6 @@ import (
 	"almanac/activities/notify"
 	"almanac/activities/senders/servicebus"
 	"almanac/internal/egress"
-	"almanac/job"
 	"almanac/job/kind"
 )
 
@@ -56,7 +55,7 @@ type Senders struct {
 
 // An actionSender performs actions of a kind.
 type actionSender struct {
-	kind job.ActionType
+	kind kind.Type
 	sender
 }
 
@@ -69,7 +68,7 @@ type sender interface {
 
 // A targetSender sends to targets of a kind that is no action.
 type targetSender struct {
-	kind   job.ActionType
+	kind   kind.Type
 	sender notify.Sender                 // nil: what is sent are actions
 	check  func(p kind.Parameters) error // returns an error if nothing can ever be sent
 }
@@ -106,8 +105,8 @@ func New(o Options) (*Senders, error) {
 }
 
 // ByType returns the sender of each type of action.
-func (s *Senders) ByType() map[job.ActionType]activities.Sender {
-	all := map[job.ActionType]activities.Sender{}
+func (s *Senders) ByType() map[kind.Type]activities.Sender {
+	all := map[kind.Type]activities.Sender{}
 	for _, r := range s.actions {
 		all[r.kind] = r.sender
 	}
@@ -115,7 +114,7 @@ func (s *Senders) ByType() map[job.ActionType]activities.Sender {
 }
 
 // Notifications returns the sender of each type of post of notifications.
-func (s *Senders) Notifications() map[job.ActionType]notify.Sender {
+func (s *Senders) Notifications() map[kind.Type]notify.Sender {
 	all := notify.Actions(s.ByType())
 	for _, r := range s.targets {
 		if r.sender != nil {
@@ -130,7 +129,7 @@ func (s *Senders) Close() { s.close() }
 
 // Check returns an error, such as an [egress.RefusedError], if an action or a target of a type can never be sent, as
 // far as that is certain without DNS.
-func (s *Senders) Check(t job.ActionType, p kind.Parameters) error {
+func (s *Senders) Check(t kind.Type, p kind.Parameters) error {
 	for _, r := range s.actions {
 		if r.kind != t.Kind() {
 			continue

@@ -29,21 +29,21 @@ func TestNoActionReachesAlmanacItself(t *testing.T) {
 	require.NoError(t, err)
 	defer all.Close()
 	other := serve(t, func(http.ResponseWriter, *http.Request) {}).URL
-	bus := &job.ServiceBusMessage{
+	bus := &kind.ServiceBusMessage{
 		QueueName: "orders", Namespace: "here", Message: "hello",
 		Authentication: &kind.ServiceBusAuth{Type: "sharedAccessKey", SASKeyName: "send", SASKey: "secret"},
 	}
 	const rule = "no action may reach this port"
 	for name, a := range map[string]*job.Action{
-		"Http":                 action(job.Request{URI: "http://" + own}),
-		"Http, by name":        action(job.Request{URI: "http://localhost:" + port}),
-		"Http, in hexadecimal": action(job.Request{URI: "http://0x7f000001:" + port}),
-		"Http, with templates": action(job.Request{URI: "http://" + own + `/{{.Job.Name}}?{{if eq .Attempt 1}}a{{end}}`, Template: true}),
-		"Https":                {Type: job.ActionHTTPS, Content: kind.Content{Request: &job.Request{URI: "https://" + own}}},
-		"client certificate":   action(job.Request{URI: "https://" + own, Authentication: clientCertificate(t, "me")}),
+		"Http":                 action(kind.Request{URI: "http://" + own}),
+		"Http, by name":        action(kind.Request{URI: "http://localhost:" + port}),
+		"Http, in hexadecimal": action(kind.Request{URI: "http://0x7f000001:" + port}),
+		"Http, with templates": action(kind.Request{URI: "http://" + own + `/{{.Job.Name}}?{{if eq .Attempt 1}}a{{end}}`, Template: true}),
+		"Https":                {Type: kind.HTTPS, Content: kind.Content{Request: &kind.Request{URI: "https://" + own}}},
+		"client certificate":   action(kind.Request{URI: "https://" + own, Authentication: clientCertificate(t, "me")}),
 		"StorageQueue":         queueAction("orders", "sv=1&sig=2"),
-		"ServiceBusQueue":      {Type: job.ActionServiceBusQueue, Content: kind.Content{ServiceBusQueueMessage: bus}},
-		"ServiceBusTopic":      {Type: job.ActionServiceBusTopic, Content: kind.Content{ServiceBusTopicMessage: bus}},
+		"ServiceBusQueue":      {Type: kind.ServiceBusQueue, Content: kind.Content{ServiceBusQueueMessage: bus}},
+		"ServiceBusTopic":      {Type: kind.ServiceBusTopic, Content: kind.Content{ServiceBusTopicMessage: bus}},
 	} {
 		require.ErrorContains(t, all.Check(a.Type, a.Sent()), rule, name)
 		if name == "Http, in hexadecimal" {
@@ -54,10 +54,10 @@ func TestNoActionReachesAlmanacItself(t *testing.T) {
 		sendertest.RequirePermanent(t, true, err)
 		require.Contains(t, message, rule, name)
 	}
-	_, err = all.ByType()[job.ActionHTTP].Send(t.Context(), sendertest.Execution, action(job.Request{URI: other, Authentication: registered("me")}))
+	_, err = all.ByType()[kind.HTTP].Send(t.Context(), sendertest.Execution, action(kind.Request{URI: other, Authentication: registered("me")}))
 	require.ErrorContains(t, err, rule, "the authority is Almanac's own")
 
-	_, err = all.ByType()[job.ActionHTTP].Send(t.Context(), sendertest.Execution, action(job.Request{URI: other}))
+	_, err = all.ByType()[kind.HTTP].Send(t.Context(), sendertest.Execution, action(kind.Request{URI: other}))
 	require.NoError(t, err, "another port of the machine")
 }
 

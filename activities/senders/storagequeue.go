@@ -63,14 +63,14 @@ func (q *StorageQueue) Send(ctx context.Context, e job.Execution, a *job.Action)
 	m := a.QueueMessage
 	if m == nil {
 		err := &activities.PermanentError{Err: errors.New("the action has no queueMessage")}
-		return activities.Fail(job.ActionStorageQueue, "Message cannot be sent: "+err.Error(), err)
+		return activities.Fail(kind.StorageQueue, "Message cannot be sent: "+err.Error(), err)
 	}
 	name := strings.ToLower(m.StorageAccount + "/" + m.QueueName)
 	secrets := secretsOf(a)
 	token, _ := sasParameters(m.SASToken) // one that cannot be parsed has no signature
 	secrets.Add(token.Get("sig"))
 	if err := q.put(ctx, e, a, secrets); err != nil {
-		return activities.Fail(job.ActionStorageQueue, fmt.Sprintf("Message to queue '%s' failed: %s", name, err), err)
+		return activities.Fail(kind.StorageQueue, fmt.Sprintf("Message to queue '%s' failed: %s", name, err), err)
 	}
 	return fmt.Sprintf("StorageQueue Action - Message accepted by queue '%s'", name), nil
 }
@@ -112,13 +112,13 @@ func (q *StorageQueue) Address(p kind.Parameters) string {
 	return addressOf(q.url(m))
 }
 
-func (q *StorageQueue) url(m *job.QueueMessage) string {
+func (q *StorageQueue) url(m *kind.QueueMessage) string {
 	account := url.PathEscape(strings.ToLower(m.StorageAccount))
 	return strings.ReplaceAll(q.endpoint, accountPlaceholder, account) + "/" + url.PathEscape(strings.ToLower(m.QueueName))
 }
 
 // queueText returns the message as put on the queue.
-func queueText(e job.Execution, m *job.QueueMessage) (string, error) {
+func queueText(e job.Execution, m *kind.QueueMessage) (string, error) {
 	text := m.Message
 	if m.MessageFormat != kind.MessageRaw {
 		var err error

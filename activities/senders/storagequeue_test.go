@@ -22,7 +22,7 @@ import (
 
 // queueAction returns an action that puts "hello" on a queue of Azurite's account.
 func queueAction(queue, token string) *job.Action {
-	return &job.Action{Type: job.ActionStorageQueue, Content: kind.Content{QueueMessage: &job.QueueMessage{
+	return &job.Action{Type: kind.StorageQueue, Content: kind.Content{QueueMessage: &kind.QueueMessage{
 		StorageAccount: emulators.AzuriteAccount, QueueName: queue, SASToken: token, Message: "hello",
 	}}}
 }

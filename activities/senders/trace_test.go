@@ -11,6 +11,7 @@ import (
 	"almanac/activities/senders"
 	"almanac/internal/sendertest"
 	"almanac/job"
+	"almanac/job/kind"
 )
 
 func TestAReceiverGetsTheTraceOfTheAttempt(t *testing.T) {
@@ -21,18 +22,18 @@ func TestAReceiverGetsTheTraceOfTheAttempt(t *testing.T) {
 	target, requests := recording(t)
 	for _, propagate := range []bool{true, false} {
 		s := senders.NewHTTP(senders.Options{Guard: sendertest.Anywhere, PropagateTrace: propagate})
-		_, err := s.Send(traced, sendertest.Execution, action(job.Request{URI: target.URL}))
+		_, err := s.Send(traced, sendertest.Execution, action(kind.Request{URI: target.URL}))
 		require.NoError(t, err)
 		require.Equal(t, map[bool]string{true: want, false: ""}[propagate], (<-requests).Header.Get("traceparent"))
-		_, err = s.Send(traced, sendertest.Execution, action(job.Request{URI: target.URL, Headers: job.Members{{Name: "Traceparent", Value: "own"}}}))
+		_, err = s.Send(traced, sendertest.Execution, action(kind.Request{URI: target.URL, Headers: job.Members{{Name: "Traceparent", Value: "own"}}}))
 		require.NoError(t, err)
 		require.Equal(t, []string{"own"}, (<-requests).Header.Values("traceparent"))
 		for _, wanted := range []bool{true, false} {
-			_, err = s.Send(traced, sendertest.Execution, action(job.Request{URI: target.URL, Traceparent: &wanted}))
+			_, err = s.Send(traced, sendertest.Execution, action(kind.Request{URI: target.URL, Traceparent: &wanted}))
 			require.NoError(t, err)
 			require.Equal(t, map[bool]string{true: want, false: ""}[propagate && wanted], (<-requests).Header.Get("traceparent"))
 		}
-		_, err = s.Send(t.Context(), sendertest.Execution, action(job.Request{URI: target.URL}))
+		_, err = s.Send(t.Context(), sendertest.Execution, action(kind.Request{URI: target.URL}))
 		require.NoError(t, err)
 		require.Empty(t, (<-requests).Header.Values("traceparent"), "without a trace")
 	}
@@ -42,7 +43,7 @@ func TestAFailureHasTheClassOfTheAnswer(t *testing.T) {
 	t.Parallel()
 	for code, class := range map[int]activities.Answer{302: "3xx", 404: "4xx", 429: "4xx", 503: "5xx"} {
 		target := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) })
-		_, err := send(t, job.Request{URI: target.URL})
+		_, err := send(t, kind.Request{URI: target.URL})
 		var answered *activities.AnsweredError
 		require.ErrorAs(t, err, &answered)
 		require.Equal(t, class, answered.Answer)

@@ -16,7 +16,6 @@ import (
 	"almanac/activities/senders"
 	"almanac/api"
 	"almanac/internal/emulators"
-	"almanac/job"
 	"almanac/job/kind"
 )
 
@@ -188,7 +187,7 @@ func TestAJobThatIsRefusedByNowCanStillBeDisabled(t *testing.T) {
 	jobs := s.collection(t) + "/jobs"
 	created(t, jobs+"/a", `{"properties":{"startTime":"`+
 		time.Now().Add(time.Hour).UTC().Format(time.RFC3339)+`","action":{"type":"Http","request":{"method":"GET","uri":"http://127.0.0.1:1/"}}}}`)
-	later := httptest.NewServer(api.New(s.service, api.Options{CheckTarget: func(job.ActionType, kind.Parameters) error { return errors.New("refused by now") }}))
+	later := httptest.NewServer(api.New(s.service, api.Options{CheckTarget: func(kind.Type, kind.Parameters) error { return errors.New("refused by now") }}))
 	defer later.Close()
 	a := strings.Replace(jobs, s.url, later.URL, 1) + "/a"
 	ok(t, http.MethodPatch, a, `{"properties":{"state":"disabled"}}`)

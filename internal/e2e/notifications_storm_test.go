@@ -119,7 +119,7 @@ func TestAStormOfJobsWithTargetsOfTheirOwnIsDelivered(t *testing.T) {
 		a.Identify("run", "1")
 		a.Describe("")
 		s.raised = append(s.raised, notification.Raised{Alert: a, Own: []job.Notification{{Name: "own", On: []job.Event{job.EventFailed}, Target: job.Target{
-			Type: job.ActionHTTP, RetryPolicy: &job.RetryPolicy{RetryCount: 4, RetryInterval: "PT15S"}, Content: kind.Content{Request: &job.Request{
+			Type: kind.HTTP, RetryPolicy: &job.RetryPolicy{RetryCount: 4, RetryInterval: "PT15S"}, Content: kind.Content{Request: &kind.Request{
 				URI: fmt.Sprintf("%s%s/%d", target.URL, path, i), Method: "POST", Headers: job.Members{{Name: "X-Token", Value: strings.Repeat("t", 200)}},
 			}},
 		}}}})

@@ -13,7 +13,7 @@ import (
 
 // A place is an action or a target in a body.
 type place struct {
-	kind  job.ActionType // of it, as it was written
+	kind  kind.Type // of it, as it was written
 	path  string
 	parts []kind.Part[kind.Parameters] // the parameters that it has
 	old   map[string]kind.Parameters   // those that they replace, by their name

@@ -156,7 +156,7 @@ func TestAServerSeesTheClientCertificate(t *testing.T) {
 	server.StartTLS()
 	defer server.Close()
 
-	auth := job.Authentication{Type: kind.AuthClientCertificate, Pfx: pfx(t, pkcs12.Legacy, leaf.key, "canary", leaf.certificate), Password: "canary"}
+	auth := kind.Authentication{Type: kind.AuthClientCertificate, Pfx: pfx(t, pkcs12.Legacy, leaf.key, "canary", leaf.certificate), Password: "canary"}
 	certificate, err := auth.Certificate()
 	require.NoError(t, err)
 	client := server.Client()
@@ -196,7 +196,7 @@ func TestClientCertificatesThatCannotBeRead(t *testing.T) {
 			got := complaints(t, err)
 			require.Equal(t, lines("properties.action.request.authentication"+tt.want, "properties.action.errorAction.request.authentication"+tt.want), got)
 
-			_, err = (&job.Authentication{Type: kind.AuthClientCertificate, Pfx: tt.pfx, Password: tt.password}).Certificate()
+			_, err = (&kind.Authentication{Type: kind.AuthClientCertificate, Pfx: tt.pfx, Password: tt.password}).Certificate()
 			require.ErrorContains(t, err, "the client certificate cannot be read; allowed: ")
 			require.NotContains(t, err.Error(), canary)
 		})

@@ -42,7 +42,7 @@ type ParseOptions struct {
 
 // A CheckTarget returns an error for an action or a target of a type that would fail on every attempt. The text is
 // shown.
-type CheckTarget = func(job.ActionType, kind.Parameters) error
+type CheckTarget = func(kind.Type, kind.Parameters) error
 
 func (o ParseOptions) withDefaults() ParseOptions {
 	o.Limits = o.Limits.orDefault()

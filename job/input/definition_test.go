@@ -509,7 +509,7 @@ func TestEveryCharacterOfABodyIsKeptOrRefused(t *testing.T) {
 
 func TestErrorsNameTheMembersThatWereSent(t *testing.T) {
 	t.Parallel()
-	o := input.ParseOptions{Now: now, CheckTarget: func(_ job.ActionType, p kind.Parameters) error {
+	o := input.ParseOptions{Now: now, CheckTarget: func(_ kind.Type, p kind.Parameters) error {
 		return fmt.Errorf("no way to %s", p.(*kind.Request).URI)
 	}}
 	action := strings.TrimSuffix(httpAction, "}") + `,"errorAction":{"type":"Http","request":{"uri":"http://example.org/"}}}`
@@ -592,7 +592,7 @@ func TestWhatIsBuiltInGoIsCheckedAsABody(t *testing.T) {
 	t.Parallel()
 	o := input.ParseOptions{Now: now}
 	d := job.Definition{
-		Action:     job.Action{Type: "Http", Content: kind.Content{Request: &job.Request{URI: "https://example.com/", Method: "GET"}}},
+		Action:     job.Action{Type: "Http", Content: kind.Content{Request: &kind.Request{URI: "https://example.com/", Method: "GET"}}},
 		Recurrence: &job.Recurrence{Frequency: "day", Interval: 1},
 		State:      job.StateEnabled,
 	}
@@ -658,7 +658,7 @@ func TestWhatIsNotAsTheAPIStoresItIsRefused(t *testing.T) {
 		})
 	}
 	d := mustParse(t, both)
-	d.Action.Request.Authentication = &job.Authentication{Type: "NotSpecified"}
+	d.Action.Request.Authentication = &kind.Authentication{Type: "NotSpecified"}
 	d.Recurrence.Schedule = &job.Schedule{}
 	require.Equal(t, lines("recurrence.schedule: not allowed; leave it out: it is empty",
 		"action.request.authentication: not allowed; leave it out: its type says that there is none"), complaints(t, input.CheckDefinition(&d, now, now)))

@@ -116,7 +116,7 @@ func FuzzCertificate(f *testing.F) {
 		f.Add(file, "")
 	}
 	f.Fuzz(func(t *testing.T, file []byte, password string) {
-		auth := job.Authentication{Type: kind.AuthClientCertificate, Pfx: base64.StdEncoding.EncodeToString(file), Password: password}
+		auth := kind.Authentication{Type: kind.AuthClientCertificate, Pfx: base64.StdEncoding.EncodeToString(file), Password: password}
 		c, err := auth.Certificate()
 		if err != nil {
 			return

@@ -140,7 +140,7 @@ func adviseDuration(e *job.FieldError, given *fields.Node, allowed string) {
 }
 
 // adviseHome says where a member belongs that is unknown where it is, in an action of a type.
-func (p *parser) adviseHome(e *job.FieldError, name string, t job.ActionType) {
+func (p *parser) adviseHome(e *job.FieldError, name string, t kind.Type) {
 	for _, home := range homes[fields.Normalize(name)] {
 		if home == "" && p.path == "" || isOfAnother(home, t) {
 			continue
@@ -155,7 +155,7 @@ func (p *parser) adviseHome(e *job.FieldError, name string, t job.ActionType) {
 
 // isOfAnother reports whether an object is, or is in, the parameters of an action of another type; an unknown type has
 // a request.
-func isOfAnother(path string, t job.ActionType) bool {
+func isOfAnother(path string, t kind.Type) bool {
 	inAction, ok := strings.CutPrefix(path, "action.")
 	member, _, _ := strings.Cut(inAction, ".")
 	return ok && slices.Contains(kind.Members(), member) && member != cmp.Or(t.Member(), kind.HTTP.Member())

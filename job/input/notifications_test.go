@@ -121,7 +121,7 @@ func TestOnlyNotificationsSendEmail(t *testing.T) {
 
 func TestTargetsThatCannotBeReachedAreRefused(t *testing.T) {
 	t.Parallel()
-	refuse := func(_ job.ActionType, p kind.Parameters) error {
+	refuse := func(_ kind.Type, p kind.Parameters) error {
 		if p.(*kind.Request).URI == "https://example.com/hook" {
 			return errRefused
 		}

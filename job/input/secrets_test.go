@@ -74,7 +74,7 @@ func TestBasicAuthenticationOfNoUserIsKept(t *testing.T) {
 }
 
 // withoutURI returns a request without its URI, which answers show as written.
-func withoutURI(r *job.Request) *job.Request {
+func withoutURI(r *kind.Request) *kind.Request {
 	if r == nil {
 		return nil
 	}

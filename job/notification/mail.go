@@ -15,7 +15,7 @@ type Mail struct {
 
 type mailWriter struct{ one }
 
-func (mailWriter) kind() job.ActionType { return kind.Mail }
+func (mailWriter) kind() kind.Type { return kind.Mail }
 
 func (mailWriter) addresses(t *job.Target) int {
 	if t.Email == nil {

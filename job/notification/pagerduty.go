@@ -201,7 +201,7 @@ func (m *Message) digested(more int) *pagerDutyPayload {
 
 type pagerDuty struct{ one }
 
-func (pagerDuty) kind() job.ActionType { return kind.Duty }
+func (pagerDuty) kind() kind.Type { return kind.Duty }
 
 // identity implements [writer]. An integration is the same whatever the target's retry policy is: its open incidents
 // are known by it.
@@ -264,12 +264,12 @@ func (w *postWriter) add(id string, e pagerDutyEvent) {
 	if err != nil {
 		w.err = err
 	}
-	request := &job.Request{
+	request := &kind.Request{
 		URI: w.to.Address(), Method: http.MethodPost, Body: body,
 		Headers: job.Members{{Name: "Content-Type", Value: jsonType}},
 	}
-	w.all = append(w.all, Post{ID: id, Type: job.ActionHTTP, FinalStatus: http.StatusBadRequest, Action: job.Action{
-		Type: job.ActionHTTP, Content: kind.Content{Request: request}, RetryPolicy: w.retry,
+	w.all = append(w.all, Post{ID: id, Type: kind.HTTP, FinalStatus: http.StatusBadRequest, Action: job.Action{
+		Type: kind.HTTP, Content: kind.Content{Request: request}, RetryPolicy: w.retry,
 		Hidden: []string{w.to.RoutingKey},
 	}})
 }

@@ -17,7 +17,7 @@ import (
 func raisedBy(name string, targets ...string) notification.Raised {
 	r := notification.Raised{Alert: failed(name)}
 	for _, uri := range targets {
-		r.Own = append(r.Own, job.Notification{Name: uri, On: []job.Event{job.EventFailed}, Target: job.Target{Type: job.ActionHTTPS, Content: kind.Content{Request: &job.Request{URI: uri, Method: "POST"}}}})
+		r.Own = append(r.Own, job.Notification{Name: uri, On: []job.Event{job.EventFailed}, Target: job.Target{Type: kind.HTTPS, Content: kind.Content{Request: &kind.Request{URI: uri, Method: "POST"}}}})
 	}
 	return r
 }

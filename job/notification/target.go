@@ -9,8 +9,8 @@ import (
 
 // A Post is one request, message or mail by which a message is sent.
 type Post struct {
-	ID   string         // for the receiver to recognize duplicates
-	Type job.ActionType // whose sender sends it
+	ID   string    // for the receiver to recognize duplicates
+	Type kind.Type // whose sender sends it
 
 	Action job.Action // if Type is a kind of action
 	Mail   Mail       // if it is [kind.Mail]
@@ -20,7 +20,7 @@ type Post struct {
 
 // A writer writes what is sent to one kind of target.
 type writer interface {
-	kind() job.ActionType
+	kind() kind.Type
 	// posts returns what is sent, in its order, and count how many there are.
 	posts(m *Message, t *job.Target) ([]Post, error)
 	count(m *Message) int
@@ -78,7 +78,7 @@ func (one) hasIncidents() bool         { return false }
 // An actionWriter has the message sent as an action, in the target's format.
 type actionWriter struct{ one }
 
-func (actionWriter) kind() job.ActionType { return "" }
+func (actionWriter) kind() kind.Type { return "" }
 
 func (actionWriter) posts(m *Message, t *job.Target) ([]Post, error) {
 	a := t.Action()

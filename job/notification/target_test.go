@@ -18,7 +18,7 @@ func TestTheTextOfATargetHasNoPath(t *testing.T) {
 		"http://example.com":                                "POST http://example.com",
 		"http://%zz":                                        "POST (a URI that cannot be read)",
 	} {
-		require.Equal(t, want, (&job.Target{Type: job.ActionHTTP, Content: kind.Content{Request: &job.Request{Method: "POST", URI: uri}}}).Text())
+		require.Equal(t, want, (&job.Target{Type: kind.HTTP, Content: kind.Content{Request: &kind.Request{Method: "POST", URI: uri}}}).Text())
 	}
 	duty := job.Target{Type: kind.Duty, Own: kind.Own{PagerDuty: &kind.PagerDuty{RoutingKey: key}}}
 	require.Equal(t, "PagerDuty https://events.pagerduty.com/…", duty.Text())

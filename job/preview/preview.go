@@ -67,7 +67,7 @@ func (p Preview) Run() Result {
 
 // sentURI returns the URI of a request, which may be nil, as it is sent; "" if that is as it is written, or if there is
 // none.
-func sentURI(r *job.Request) string {
+func sentURI(r *kind.Request) string {
 	if r == nil {
 		return ""
 	}

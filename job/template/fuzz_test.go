@@ -28,7 +28,7 @@ func FuzzTemplate(f *testing.F) {
 			Attempt:   len(value), Facts: template.Facts{Failure: &template.Failure{Message: message, Error: message, Attempts: 1, Status: 500}},
 		}
 		requireJSON(t, text, v)
-		a := &job.Action{Content: kind.Content{Request: &job.Request{
+		a := &job.Action{Content: kind.Content{Request: &kind.Request{
 			URI: "http://u:p@h:8080/" + text, Body: text, Headers: job.Members{{Name: "X", Value: text}}, Template: true,
 		}}}
 		for _, e := range template.Check(a, true) {

@@ -28,11 +28,11 @@ var values = template.Values{
 
 // request returns an action whose request has a body.
 func request(body, contentType string) *job.Action {
-	r := &job.Request{URI: "http://h/", Body: body, Template: true}
+	r := &kind.Request{URI: "http://h/", Body: body, Template: true}
 	if contentType != "" {
 		r.Headers = job.Members{{Name: "content-type", Value: contentType}}
 	}
-	return &job.Action{Type: job.ActionHTTP, Content: kind.Content{Request: r}}
+	return &job.Action{Type: kind.HTTP, Content: kind.Content{Request: r}}
 }
 
 func render(t testing.TB, a *job.Action) *job.Action {
@@ -116,7 +116,7 @@ func TestValuesAreEscapedForWhereTheyStand(t *testing.T) {
 
 func TestAURIAndHeadersAreFilledIn(t *testing.T) {
 	t.Parallel()
-	a := &job.Action{Type: job.ActionHTTP, Content: kind.Content{Request: &job.Request{
+	a := &job.Action{Type: kind.HTTP, Content: kind.Content{Request: &kind.Request{
 		URI: `https://me:pw@h:8443/{{.Job.Collection}}/{{if .Failure.Status}}failed{{end}}?job={{.Job.Name}}&due={{date "15:04" .Due}}#{{.Attempt}}`,
 		Headers: job.Members{
 			{Name: "X-Job", Value: "{{.Job.Name}}"}, {Name: "X-Error", Value: "a {{.Failure.Message}}"}, {Name: "X-Text", Value: "{{.Job.Name}} {{\"t\u00e4glich…\"}}"}, {Name: "Host", Value: "www.example.com"},
@@ -133,10 +133,10 @@ func TestAURIAndHeadersAreFilledIn(t *testing.T) {
 
 func TestMessagesAreFilledIn(t *testing.T) {
 	t.Parallel()
-	queue := render(t, &job.Action{Content: kind.Content{QueueMessage: &job.QueueMessage{Message: `{"job":"{{.Job.Name}}"}`, SASToken: "{{.Job.Name}}", Template: true}}}).QueueMessage
-	require.Equal(t, job.QueueMessage{Message: `{"job":"nightly \"A&B\""}`, SASToken: "{{.Job.Name}}", Template: true}, *queue)
+	queue := render(t, &job.Action{Content: kind.Content{QueueMessage: &kind.QueueMessage{Message: `{"job":"{{.Job.Name}}"}`, SASToken: "{{.Job.Name}}", Template: true}}}).QueueMessage
+	require.Equal(t, kind.QueueMessage{Message: `{"job":"nightly \"A&B\""}`, SASToken: "{{.Job.Name}}", Template: true}, *queue)
 
-	written := &job.ServiceBusMessage{
+	written := &kind.ServiceBusMessage{
 		Message: `"{{.Job.Name}}"`, CustomMessageProperties: job.Members{{Name: "job", Value: "{{.Job.Name}}"}},
 		BrokeredMessageProperties: &kind.BrokeredProperties{ContentType: "text/plain", Label: "{{.Job.Name}}"}, Template: true,
 	}
@@ -156,10 +156,10 @@ func TestMessagesAreFilledIn(t *testing.T) {
 func TestAnActionWithoutTemplatesIsSentAsItIs(t *testing.T) {
 	t.Parallel()
 	for _, a := range []*job.Action{
-		{Content: kind.Content{Request: &job.Request{URI: "http://h/{{.Job.Name}}", Body: "{{.Nothing}} {{"}}},
-		{Content: kind.Content{QueueMessage: &job.QueueMessage{Message: "{{"}}},
-		{Content: kind.Content{ServiceBusQueueMessage: &job.ServiceBusMessage{Message: "{{"}}},
-		{Content: kind.Content{ServiceBusTopicMessage: &job.ServiceBusMessage{Message: "{{"}}},
+		{Content: kind.Content{Request: &kind.Request{URI: "http://h/{{.Job.Name}}", Body: "{{.Nothing}} {{"}}},
+		{Content: kind.Content{QueueMessage: &kind.QueueMessage{Message: "{{"}}},
+		{Content: kind.Content{ServiceBusQueueMessage: &kind.ServiceBusMessage{Message: "{{"}}},
+		{Content: kind.Content{ServiceBusTopicMessage: &kind.ServiceBusMessage{Message: "{{"}}},
 	} {
 		require.False(t, template.Used(a))
 		require.Empty(t, template.Check(a, false))
@@ -236,10 +236,10 @@ func TestAnErrorActionKnowsMoreNames(t *testing.T) {
 
 func TestErrorsNameTheMember(t *testing.T) {
 	t.Parallel()
-	bus := &job.ServiceBusMessage{Message: "{{", CustomMessageProperties: job.Members{{Name: "A", Value: "{{"}}, Template: true}
+	bus := &kind.ServiceBusMessage{Message: "{{", CustomMessageProperties: job.Members{{Name: "A", Value: "{{"}}, Template: true}
 	a := &job.Action{
-		Content: kind.Content{Request: &job.Request{URI: "http://h/{{", Headers: job.Members{{Name: "X-A", Value: "{{"}, {Name: "X-B", Value: "b"}}, Body: "{{", Template: true},
-			QueueMessage: &job.QueueMessage{Message: "{{", Template: true}, ServiceBusQueueMessage: bus, ServiceBusTopicMessage: bus},
+		Content: kind.Content{Request: &kind.Request{URI: "http://h/{{", Headers: job.Members{{Name: "X-A", Value: "{{"}, {Name: "X-B", Value: "b"}}, Body: "{{", Template: true},
+			QueueMessage: &kind.QueueMessage{Message: "{{", Template: true}, ServiceBusQueueMessage: bus, ServiceBusTopicMessage: bus},
 	}
 	var paths []string
 	for _, e := range template.Check(a, false) {
@@ -282,7 +282,7 @@ func TestATemplateCannotChangeTheTarget(t *testing.T) {
 		"http://[fe80::1%25{{.Attempt}}]/":               false,
 		`http://h/{{date "%zz" .Due}}`:                   false,
 	} {
-		bad := template.Check(&job.Action{Content: kind.Content{Request: &job.Request{URI: uri, Template: true}}}, false)
+		bad := template.Check(&job.Action{Content: kind.Content{Request: &kind.Request{URI: uri, Template: true}}}, false)
 		if ok {
 			require.Empty(t, bad, uri)
 			continue
@@ -321,13 +321,13 @@ func TestWhatIsSentHasALimit(t *testing.T) {
 	long := values
 	long.Failure = &template.Failure{Message: strings.Repeat("x", 2048)}
 	for _, tt := range []struct {
-		action job.Request
+		action kind.Request
 		want   string
 	}{
-		{job.Request{Body: strings.Repeat("{{.Failure.Message}}", 32)}, ""},
-		{job.Request{Body: strings.Repeat("{{.Failure.Message}}", 32) + "x"}, "request.body is longer than 65536 bytes with its placeholders filled in"},
-		{job.Request{URI: strings.Repeat("{{.Failure.Message}}", 5)}, "request.uri is longer than 8192 bytes with its placeholders filled in"},
-		{job.Request{Headers: job.Members{{Name: "X", Value: strings.Repeat("{{.Failure.Message}}", 5)}}}, "request.headers.X is longer than 8192 bytes with its placeholders filled in"},
+		{kind.Request{Body: strings.Repeat("{{.Failure.Message}}", 32)}, ""},
+		{kind.Request{Body: strings.Repeat("{{.Failure.Message}}", 32) + "x"}, "request.body is longer than 65536 bytes with its placeholders filled in"},
+		{kind.Request{URI: strings.Repeat("{{.Failure.Message}}", 5)}, "request.uri is longer than 8192 bytes with its placeholders filled in"},
+		{kind.Request{Headers: job.Members{{Name: "X", Value: strings.Repeat("{{.Failure.Message}}", 5)}}}, "request.headers.X is longer than 8192 bytes with its placeholders filled in"},
 	} {
 		tt.action.Template = true
 		_, err := template.Render(&job.Action{Content: kind.Content{Request: &tt.action}}, long)
@@ -357,22 +357,22 @@ func TestALongTextIsNoTemplate(t *testing.T) {
 func TestPlaceholdersThatAreSentAsTheyAreWrittenAreNoticed(t *testing.T) {
 	t.Parallel()
 	for _, a := range []*job.Action{
-		{Content: kind.Content{Request: &job.Request{URI: "http://h/{{.Job.Name}}"}}},
-		{Content: kind.Content{QueueMessage: &job.QueueMessage{Message: "{{.Failure.Message}}"}}},
-		{Content: kind.Content{QueueMessage: &job.QueueMessage{Message: "{{ .Job.Name }}"}}},
-		{Content: kind.Content{QueueMessage: &job.QueueMessage{Message: "{{.Job.Nam}}"}}},
-		{Content: kind.Content{Request: &job.Request{Body: `{{date "2006" .Due}}`}}},
-		{Content: kind.Content{Request: &job.Request{Body: "{{if eq .Failure.Status 404}}missing{{end}}"}}},
-		{Content: kind.Content{Request: &job.Request{Body: "{{(.Due)}}"}}},
-		{Content: kind.Content{Request: &job.Request{Body: "{{- $x := .Attempt -}}"}}},
-		{Content: kind.Content{ServiceBusQueueMessage: &job.ServiceBusMessage{Message: "at {{.Due}}"}}},
-		{Content: kind.Content{ServiceBusTopicMessage: &job.ServiceBusMessage{CustomMessageProperties: job.Members{{Name: "a", Value: "{{.Attempt}}"}}}}},
+		{Content: kind.Content{Request: &kind.Request{URI: "http://h/{{.Job.Name}}"}}},
+		{Content: kind.Content{QueueMessage: &kind.QueueMessage{Message: "{{.Failure.Message}}"}}},
+		{Content: kind.Content{QueueMessage: &kind.QueueMessage{Message: "{{ .Job.Name }}"}}},
+		{Content: kind.Content{QueueMessage: &kind.QueueMessage{Message: "{{.Job.Nam}}"}}},
+		{Content: kind.Content{Request: &kind.Request{Body: `{{date "2006" .Due}}`}}},
+		{Content: kind.Content{Request: &kind.Request{Body: "{{if eq .Failure.Status 404}}missing{{end}}"}}},
+		{Content: kind.Content{Request: &kind.Request{Body: "{{(.Due)}}"}}},
+		{Content: kind.Content{Request: &kind.Request{Body: "{{- $x := .Attempt -}}"}}},
+		{Content: kind.Content{ServiceBusQueueMessage: &kind.ServiceBusMessage{Message: "at {{.Due}}"}}},
+		{Content: kind.Content{ServiceBusTopicMessage: &kind.ServiceBusMessage{CustomMessageProperties: job.Members{{Name: "a", Value: "{{.Attempt}}"}}}}},
 	} {
 		require.True(t, template.Forgotten(a))
 		require.False(t, template.Used(a), "it is not changed")
 	}
 	require.False(t, template.Forgotten(request("{{.Job.Name}}", "")))
-	require.False(t, template.Forgotten(&job.Action{Content: kind.Content{Request: &job.Request{Body: `{{name}} {{.Values.name}} {{order.Due}} {{f(x).Due}} {{"{{"}} {{#each items}}.Due`}}}), "placeholders of the receiver")
+	require.False(t, template.Forgotten(&job.Action{Content: kind.Content{Request: &kind.Request{Body: `{{name}} {{.Values.name}} {{order.Due}} {{f(x).Due}} {{"{{"}} {{#each items}}.Due`}}}), "placeholders of the receiver")
 }
 
 // The example, and the action that the page shows, are filled in as the page says.
@@ -398,7 +398,7 @@ func TestTheExamplePostsWhatFailed(t *testing.T) {
 
 func BenchmarkRender(b *testing.B) {
 	for name, a := range map[string]*job.Action{
-		"without placeholders": {Content: kind.Content{Request: &job.Request{URI: "http://h/", Body: "{}"}}},
+		"without placeholders": {Content: kind.Content{Request: &kind.Request{URI: "http://h/", Body: "{}"}}},
 		"with placeholders":    request(`{"text": "{{.Job.Name}}, due {{.Due}}, failed after {{.Failure.Attempts}} attempts: {{.Failure.Error}}"}`, "application/json"),
 		"with 8 KiB of them":   request(strings.Repeat("{{.Job.Name}}", 630), ""),
 	} {

@@ -127,7 +127,7 @@ func answered(t *testing.T, accepted int64, answer any) *history.HistoryEvent {
 }
 
 func definition(method string) job.Definition {
-	return job.Definition{State: job.StateEnabled, Action: job.Action{Type: job.ActionHTTP, Content: kind.Content{Request: &job.Request{Method: method}}}}
+	return job.Definition{State: job.StateEnabled, Action: job.Action{Type: kind.HTTP, Content: kind.Content{Request: &kind.Request{Method: method}}}}
 }
 
 func read(t *testing.T, s *server, p listing.Page) (lines []string, next string) {

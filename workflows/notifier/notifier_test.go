@@ -116,7 +116,7 @@ func (w *world) run(until time.Duration) error {
 // hook returns a notification with a target of its own.
 func hook(name string) job.Notification {
 	return job.Notification{Name: name, On: []job.Event{job.EventFailed}, Target: job.Target{
-		Type: job.ActionHTTPS, Content: kind.Content{Request: &job.Request{URI: "https://example.com/" + name, Method: "POST"}},
+		Type: kind.HTTPS, Content: kind.Content{Request: &kind.Request{URI: "https://example.com/" + name, Method: "POST"}},
 		RetryPolicy: &job.RetryPolicy{RetryCount: 2, RetryInterval: "PT30S"},
 	}}
 }

@@ -65,7 +65,7 @@ func largest(t *testing.T) job.Collection {
 		c.Properties.Notifications = append(c.Properties.Notifications, job.Notification{
 			Name: strings.Repeat("<", 62) + fmt.Sprint(i), On: []job.Event{job.EventFailed, job.EventRecovered, job.EventMissed, job.EventLate, job.EventDisabled, job.EventQuiet},
 			After: 1000, LateBy: "PT1S", Within: "PT1M",
-			Target: job.Target{Type: job.ActionHTTP, Content: kind.Content{Request: &job.Request{Method: "POST", URI: "http://127.0.0.1/?" + strings.Repeat("&", 1400)}}},
+			Target: job.Target{Type: kind.HTTP, Content: kind.Content{Request: &kind.Request{Method: "POST", URI: "http://127.0.0.1/?" + strings.Repeat("&", 1400)}}},
 		})
 	}
 	return c

@@ -13,8 +13,8 @@ import (
 
 // notified returns a collection with a notification of an event, whose target has a password.
 func notified(event job.Event, password string) job.CollectionProperties {
-	target := job.Target{Type: job.ActionHTTPS, Content: kind.Content{Request: &job.Request{
-		URI: "https://example.com/", Method: "POST", Authentication: &job.Authentication{Type: kind.AuthBasic, Username: "u", Password: password},
+	target := job.Target{Type: kind.HTTPS, Content: kind.Content{Request: &kind.Request{
+		URI: "https://example.com/", Method: "POST", Authentication: &kind.Authentication{Type: kind.AuthBasic, Username: "u", Password: password},
 	}}}
 	return job.CollectionProperties{
 		SKU: job.SKU{Name: "Standard"}, State: job.CollectionEnabled,

@@ -37,16 +37,16 @@ func TestRefusalsOfServiceBus(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
 		fail      *emulators.ServiceBusFailure // nil if it fails without one
-		change    func(*job.ServiceBusMessage)
+		change    func(*kind.ServiceBusMessage)
 		want      string
 		permanent bool
 		transfers int
 	}{
-		{name: "a wrong key", change: func(m *job.ServiceBusMessage) { m.Authentication.SASKey = "another" },
+		{name: "a wrong key", change: func(m *kind.ServiceBusMessage) { m.Authentication.SASKey = "another" },
 			want: unauthorized + " (401 InvalidSignature: The token has an invalid signature.)"},
-		{name: "a wrong name of a key", change: func(m *job.ServiceBusMessage) { m.Authentication.SASKeyName = "receive & send" },
+		{name: "a wrong name of a key", change: func(m *kind.ServiceBusMessage) { m.Authentication.SASKeyName = "receive & send" },
 			want: strings.Replace(unauthorized, "send", "receive & send", 1) + " (401 InvalidSignature: The key name is not known.)"},
-		{name: "a queue that is missing", change: func(m *job.ServiceBusMessage) { m.QueueName = "nowhere" },
+		{name: "a queue that is missing", change: func(m *kind.ServiceBusMessage) { m.QueueName = "nowhere" },
 			want: missing + " (amqp:not-found The messaging entity 'nowhere' could not be found.)"},
 		{name: "a queue that is missing for the tokens' service", fail: &emulators.ServiceBusFailure{At: "token", Status: 404, Description: "Not found."},
 			want: missing + " (404 Not found.)"},
@@ -78,7 +78,7 @@ func TestRefusalsOfServiceBus(t *testing.T) {
 			want: "the service refused the message (amqp:precondition-failed " + strings.Repeat("x", 239) + "…"},
 		{name: "a refusal without a reason", fail: &emulators.ServiceBusFailure{At: "transfer", How: "release"}, transfers: 1,
 			want: "the service refused the message (amqp:released)"},
-		{name: "a message that is too large", change: func(m *job.ServiceBusMessage) { m.Message = strings.Repeat("x", 256<<10) }, permanent: true,
+		{name: "a message that is too large", change: func(m *kind.ServiceBusMessage) { m.Message = strings.Repeat("x", 256<<10) }, permanent: true,
 			want: "amqp:link:message-size-exceeded: the message with its properties is larger than the queue takes"},
 		{name: "a message that is too large for the service", fail: reject("amqp:link:message-size-exceeded", ""), transfers: 1, permanent: true,
 			want: "amqp:link:message-size-exceeded: the message with its properties is larger than the queue takes"},
@@ -272,19 +272,19 @@ func TestMessagesThatServiceBusCannotTake(t *testing.T) {
 		return nil, errors.New("no network")
 	}})
 	const keyless = "the queue 'orders' of namespace 'contoso' asks for a shared access key: give the action an authentication of type sharedAccessKey, with sasKeyName and sasKey"
-	brokered := func(p kind.BrokeredProperties) func(*job.ServiceBusMessage) {
-		return func(m *job.ServiceBusMessage) { m.BrokeredMessageProperties = &p }
+	brokered := func(p kind.BrokeredProperties) func(*kind.ServiceBusMessage) {
+		return func(m *kind.ServiceBusMessage) { m.BrokeredMessageProperties = &p }
 	}
 	for _, tt := range []struct {
 		name   string
-		change func(*job.ServiceBusMessage)
+		change func(*kind.ServiceBusMessage)
 		want   string
 	}{
-		{"no authentication", func(m *job.ServiceBusMessage) { m.Authentication = nil }, keyless},
-		{"an authentication that is not specified", func(m *job.ServiceBusMessage) {
+		{"no authentication", func(m *kind.ServiceBusMessage) { m.Authentication = nil }, keyless},
+		{"an authentication that is not specified", func(m *kind.ServiceBusMessage) {
 			m.Authentication = &kind.ServiceBusAuth{Type: "notSpecified"}
 		}, keyless},
-		{"a key without a name", func(m *job.ServiceBusMessage) { m.Authentication.SASKeyName = "" }, keyless},
+		{"a key without a name", func(m *kind.ServiceBusMessage) { m.Authentication.SASKeyName = "" }, keyless},
 		{"two partitions", brokered(kind.BrokeredProperties{SessionID: "a", PartitionKey: "b"}),
 			"brokeredMessageProperties has a partitionKey other than its sessionId: a session is in one partition, so leave the partitionKey out or make them equal"},
 		{"an id that is too long", brokered(kind.BrokeredProperties{MessageID: strings.Repeat("ü", 129)}),

@@ -28,7 +28,7 @@ const maxHeaderTTL = math.MaxUint32 * time.Millisecond
 
 // busMessage converts a job's message to AMQP; the names are from "AMQP 1.0 in Azure Service Bus protocol
 // guide". The default message id is the execution's id, the same for all attempts, for duplicate detection.
-func busMessage(m *job.ServiceBusMessage, e job.Execution, now time.Time) (*amqp.Message, error) {
+func busMessage(m *kind.ServiceBusMessage, e job.Execution, now time.Time) (*amqp.Message, error) {
 	p := m.BrokeredMessageProperties
 	if p == nil {
 		p = &kind.BrokeredProperties{}

@@ -162,7 +162,7 @@ func (s *Sender) send(ctx context.Context, t *busTarget, message *amqp.Message) 
 
 // A busTarget is a message's destination, with its credentials.
 type busTarget struct {
-	*job.ServiceBusMessage
+	*kind.ServiceBusMessage
 	kind   string // "queue" or "topic"
 	host   string
 	entity string
@@ -174,7 +174,7 @@ type busTarget struct {
 func (s *Sender) target(a *job.Action) (*busTarget, error) {
 	t := &busTarget{ServiceBusMessage: a.ServiceBusQueueMessage, kind: "queue"}
 	t.secrets.Add(a.Secrets()...)
-	if a.Type.Kind() == job.ActionServiceBusTopic {
+	if a.Type.Kind() == kind.ServiceBusTopic {
 		t.ServiceBusMessage, t.kind = a.ServiceBusTopicMessage, "topic"
 	}
 	if t.ServiceBusMessage == nil {

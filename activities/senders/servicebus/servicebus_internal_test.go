@@ -20,7 +20,7 @@ func TestAClosedConnectionOrLinkIsNotAlive(t *testing.T) {
 	)
 	bus := emulators.StartServiceBus(t, emulators.ServiceBusOptions{Queues: []emulators.ServiceBusQueue{{Name: "orders"}}})
 	s := New(Options{CustomEndpoint: bus.Address, RootCAs: bus.RootCAs})
-	target, err := s.target(&job.Action{Type: job.ActionServiceBusQueue, Content: kind.Content{ServiceBusQueueMessage: &job.ServiceBusMessage{
+	target, err := s.target(&job.Action{Type: kind.ServiceBusQueue, Content: kind.Content{ServiceBusQueueMessage: &kind.ServiceBusMessage{
 		QueueName: "orders", Namespace: emulators.ServiceBusNamespace,
 		Authentication: &kind.ServiceBusAuth{SASKeyName: emulators.ServiceBusKeyName, SASKey: emulators.ServiceBusKey},
 	}}})

@@ -25,7 +25,7 @@ const (
 
 // busAction returns an action that sends "hello" to a queue of the peer's namespace.
 func busAction(queue string) *job.Action {
-	return &job.Action{Type: job.ActionServiceBusQueue, Content: kind.Content{ServiceBusQueueMessage: &job.ServiceBusMessage{
+	return &job.Action{Type: kind.ServiceBusQueue, Content: kind.Content{ServiceBusQueueMessage: &kind.ServiceBusMessage{
 		QueueName: queue, Namespace: emulators.ServiceBusNamespace, Message: "hello",
 		Authentication: &kind.ServiceBusAuth{Type: "sharedAccessKey", SASKeyName: emulators.ServiceBusKeyName, SASKey: emulators.ServiceBusKey},
 	}}}
@@ -35,7 +35,7 @@ func busAction(queue string) *job.Action {
 func topicAction(topic string) *job.Action {
 	m := busAction("").ServiceBusQueueMessage
 	m.TopicPath = topic
-	return &job.Action{Type: job.ActionServiceBusTopic, Content: kind.Content{ServiceBusTopicMessage: m}}
+	return &job.Action{Type: kind.ServiceBusTopic, Content: kind.Content{ServiceBusTopicMessage: m}}
 }
 
 func startBus(t testing.TB) *emulators.ServiceBus {
@@ -124,7 +124,7 @@ func TestPropertiesArriveInServiceBus(t *testing.T) {
 	}
 	custom := job.Members{{Name: "color", Value: "grün"}, {Name: "Color", Value: ""}}
 	queue, topic := busAction("orders"), topicAction("shop/news")
-	for _, m := range []*job.ServiceBusMessage{queue.ServiceBusQueueMessage, topic.ServiceBusTopicMessage} {
+	for _, m := range []*kind.ServiceBusMessage{queue.ServiceBusQueueMessage, topic.ServiceBusTopicMessage} {
 		m.BrokeredMessageProperties, m.CustomMessageProperties = properties, custom
 	}
 	for _, tt := range []struct {

@@ -57,7 +57,7 @@ func send(ctx workflow.Context, id, url string, due time.Time) error {
 	})
 	return workflow.ExecuteActivity(ctx, activities.TypeAction, activities.Input{
 		Execution:   job.Execution{ID: id, Due: due, Job: id, Collection: "bench", ActionName: job.MainAction},
-		Action:      job.Action{Type: job.ActionHTTP, Content: kind.Content{Request: &job.Request{Method: "GET", URI: url}}},
+		Action:      job.Action{Type: kind.HTTP, Content: kind.Content{Request: &kind.Request{Method: "GET", URI: url}}},
 		MaxAttempts: 1,
 	}).Get(ctx, nil)
 }

@@ -3,13 +3,12 @@ package wiring
 import (
 	"errors"
 
-	"almanac/job"
 	"almanac/job/kind"
 )
 
 // checkTarget returns an error for an action that would fail on every attempt: see [senders.Senders.Check]. Where
 // workers run in this process, a mail without a mail server is one.
-func (p *Process) checkTarget(t job.ActionType, sent kind.Parameters) error {
+func (p *Process) checkTarget(t kind.Type, sent kind.Parameters) error {
 	if t.Kind() == kind.Mail && p.hasMailSettings() && p.Sending.SMTP.Server == "" {
 		return errors.New("no mail server is set: start Almanac with --smtp-server and --smtp-from (ALMANAC_SMTP_SERVER and ALMANAC_SMTP_FROM)")
 	}

@@ -107,7 +107,7 @@ func New(o Options) worker.Worker {
 		o.Notifies = notify.Actions(o.Senders)
 	}
 	notifies := &notify.Activities{Senders: o.Notifies, Log: o.Log, PublicURL: o.PublicURL}
-	w.RegisterActivityWithOptions(jobloop.Plan, activity.RegisterOptions{Name: workflows.ActivityPlan})
+	w.RegisterActivityWithOptions(jobloop.NewPlanner().Plan, activity.RegisterOptions{Name: workflows.ActivityPlan})
 	w.RegisterActivityWithOptions(notifies.Send, activity.RegisterOptions{Name: notify.TypeSend})
 	w.RegisterActivityWithOptions(notifies.Raise, activity.RegisterOptions{Name: notify.TypeRaise})
 	w.RegisterActivityWithOptions(notifies.Targets, activity.RegisterOptions{Name: notify.TypeTargets})

@@ -6,8 +6,10 @@ import (
 	"slices"
 	"time"
 
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
+	"golang.org/x/time/rate"
 
 	"almanac/job"
 	"almanac/workflows"
@@ -20,8 +22,8 @@ import (
 // activity asks other workers.
 
 // planning are the options of the activity that plans with another worker. A worker that is too old refuses, and the
-// server gives the activity to another one, which may be the same, until one plans. The interval becomes so long
-// because all jobs of a zone may wait, for as long as no worker has the release: 10,000 make 33 attempts a second then.
+// server gives the activity to another one, which may be the same, until one plans. A [Planner] says when; the retry
+// policy holds for workers that stopped.
 var planning = workflow.ActivityOptions{
 	Summary:             "plan with newer time zones",
 	StartToCloseTimeout: 20 * time.Second,
@@ -96,11 +98,35 @@ func (g *generator) move(ctx workflow.Context, m *plan.Moved) {
 		"job", g.Key.ARMID(), "release", g.Plan.Zone.Release, "before", m.Release, "was", m.Was, "is", m.Is)
 }
 
-// Plan is the activity that answers a request with the time zones of this worker. It fails if these are too old.
-func Plan(_ context.Context, r plan.Request) (plan.Plan, error) {
+// refusals is how many requests a second a worker whose time zones are too old is given again. All jobs of a zone may
+// wait, and for as long as no worker has the release.
+const refusals = 30
+
+// A Planner plans with the time zones of its worker for jobs whose workflow tasks other workers had.
+type Planner struct {
+	refused *rate.Limiter
+}
+
+// NewPlanner returns the planner of a worker.
+func NewPlanner() *Planner { return &Planner{refused: rate.NewLimiter(refusals, refusals)} }
+
+// Plan is the activity that answers a request with the time zones of this worker. It fails if these are too old, and is
+// tried again after a second at the earliest, which another worker may get: of few requests each soon, since of ten
+// workers only one may have the release yet, of many each after its turn, and each more seldom the longer none has it.
+func (p *Planner) Plan(ctx context.Context, r plan.Request) (plan.Plan, error) {
 	answer, err := r.Answer()
 	if err == nil && answer.Behind != "" {
-		err = fmt.Errorf("the time zones of this worker are those of %s, and those of %s or later are needed", answer.Behind, max(r.Zone.Release, r.Least))
+		text := fmt.Sprintf("the time zones of this worker are those of %s, and those of %s or later are needed", answer.Behind, max(r.Zone.Release, r.Least))
+		err = temporal.NewApplicationErrorWithOptions(text, "", temporal.ApplicationErrorOptions{
+			NextRetryDelay: p.again(activity.GetInfo(ctx).Attempt),
+			Category:       temporal.ApplicationErrorCategoryBenign,
+		})
 	}
 	return answer, err
+}
+
+// again returns when a request that was refused for the nth time is tried again: if few are, 1.1 s after the first time
+// and 11 s after the 100th; at most five minutes, and its turn.
+func (p *Planner) again(attempt int32) time.Duration {
+	return p.refused.Reserve().Delay() + min(time.Second+time.Duration(attempt)*100*time.Millisecond, planning.RetryPolicy.MaximumInterval)
 }

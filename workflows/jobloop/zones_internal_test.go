@@ -1,21 +1,46 @@
 package jobloop
 
 import (
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-// All jobs of a zone may wait for a worker that is gone. Each attempt costs the server two writes.
-func TestJobsThatNoWorkerCanPlanAskSeldom(t *testing.T) {
+// A worker with newer time zones may be one of ten. Each attempt costs the server two writes, and all jobs of a zone may
+// wait, also for a worker that is gone.
+func TestJobsThatAWorkerCannotPlanAskAgainSoonIfTheyAreFew(t *testing.T) {
 	t.Parallel()
-	attempts := 0
-	p := planning.RetryPolicy
-	for passed, wait := time.Duration(0), p.InitialInterval; passed < time.Hour; attempts++ {
-		passed += wait
-		wait = min(time.Duration(float64(wait)*p.BackoffCoefficient), p.MaximumInterval)
+	for _, tt := range []struct {
+		name          string
+		jobs          int
+		passed        time.Duration
+		least, atMost int64 // attempts in all
+	}{
+		{"twelve, in a minute", 12, time.Minute, 12 * 25, 12 * 30},
+		{"twelve, in a day", 12, 24 * time.Hour, 12 * 1000, 12 * 1400},
+		{"ten thousand, in an hour", 10_000, time.Hour, 107_000, 108_100},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p, attempts, end := NewPlanner(), atomic.Int64{}, time.Now().Add(tt.passed)
+				var jobs sync.WaitGroup
+				for range tt.jobs {
+					jobs.Go(func() {
+						for n := int32(1); time.Now().Before(end); n++ {
+							attempts.Add(1)
+							time.Sleep(p.again(n))
+						}
+					})
+				}
+				jobs.Wait()
+				require.GreaterOrEqual(t, attempts.Load(), tt.least)
+				require.LessOrEqual(t, attempts.Load(), tt.atMost+int64(tt.jobs))
+			})
+		})
 	}
-	require.Less(t, attempts, 30, "in an hour")
-	require.LessOrEqual(t, p.MaximumInterval, 10*time.Minute, "one that is there again is found soon")
 }

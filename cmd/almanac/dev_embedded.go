@@ -188,15 +188,16 @@ func (n node) ui() string {
 
 // printNode prints all addresses and a first command to try.
 func printNode(n node) {
+	command, remarks := firstCommand(n.Process, n.api)
 	fmt.Fprintf(n.Out, `API       %[1]s
 Web UI    %[2]s
 Temporal  %[3]s (namespace %[4]s)
 Data      %[5]s
 
-Try:  curl %[7]s-X PUT %[1]s/jobCollections/%[6]s/jobs/hello -d '{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"https://example.com/"}},"recurrence":{"frequency":"minute"}}}'
-`, n.url(), cmp.Or(n.ui(), "none"), n.server.Address(), devserver.DefaultNamespace, n.Data, settings.DefaultCollection, n.CurlLogin())
-	if n.AsksForToken() {
-		fmt.Fprintln(n.Out, `      ($TOKEN is a token of a contributor or owner; "almanac token create" makes one)`)
+Try:  %[6]s
+`, n.url(), cmp.Or(n.ui(), "none"), n.server.Address(), devserver.DefaultNamespace, n.Data, command)
+	for _, remark := range remarks {
+		fmt.Fprintf(n.Out, "      (%s)\n", remark)
 	}
 }
 

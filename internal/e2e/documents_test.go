@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/internal/docs"
+	"almanac/internal/emulators"
 )
 
 // The commands of these pages are executed as they are written, in their order, and what they
@@ -56,7 +57,7 @@ func TestWhatAPageShowsIsWhatItsCommandsPrint(t *testing.T) {
 	}
 }
 
-func TestTheCommandThatTheStartPrintsWorksAlsoWithTokens(t *testing.T) {
+func TestTheCommandThatTheStartPrintsWorksAlsoWithTokensAndCertificates(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil && os.Getenv("CI") == "" {
 		t.Skip("there is no curl: the command is not run")
@@ -64,7 +65,16 @@ func TestTheCommandThatTheStartPrintsWorksAlsoWithTokens(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tokens.yaml")
 	token, err := exec.CommandContext(t.Context(), program(t), "token", "create", "--name", "me", "--role", "owner", "--token-file", file).Output()
 	require.NoError(t, err)
-	for _, flags := range [][]string{nil, {"--token-file", file}} {
+	named, namedKey, err := emulators.WriteCertificate(t.TempDir(), "jobs.example.com")
+	require.NoError(t, err)
+	local, localKey, err := emulators.WriteCertificate(t.TempDir(), "localhost")
+	require.NoError(t, err)
+	for _, flags := range [][]string{
+		nil,
+		{"--token-file", file},
+		{"--tls-cert", named, "--tls-key", namedKey, "--allowed-hosts", "jobs.example.com"},
+		{"--tls-cert", local, "--tls-key", localKey, "--ca-file", local, "--token-file", file},
+	} {
 		p := dev(t, t.TempDir(), flags...)
 		command, printed := strings.CutPrefix(p.output[len(p.output)-1], "Try:")
 		require.True(t, printed, p.output)

@@ -110,6 +110,18 @@ func (c *Certificates) Reload() (changed bool, err error) {
 	return true, nil
 }
 
+// Shown returns the certificate that servers show, and those of intermediate authorities after it.
+func (c *Certificates) Shown() (leaf *x509.Certificate, intermediates *x509.CertPool) {
+	chain := c.loaded.Load().server.Certificates[0]
+	intermediates = x509.NewCertPool()
+	for _, der := range chain.Certificate[1:] {
+		if authority, err := x509.ParseCertificate(der); err == nil {
+			intermediates.AddCert(authority)
+		}
+	}
+	return chain.Leaf, intermediates
+}
+
 // Expires returns the time at which the certificate that servers show expires.
 func (c *Certificates) Expires() time.Time {
 	return c.loaded.Load().server.Certificates[0].Leaf.NotAfter

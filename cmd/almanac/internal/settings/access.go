@@ -79,18 +79,6 @@ func (c *Config) Authenticating() bool {
 // AsksForToken reports whether callers may show a token.
 func (c *Config) AsksForToken() bool { return c.TokenFile != "" || len(c.Access.Issuers) > 0 }
 
-// CurlLogin returns the options by which a caller shows who it is in a command of curl, with a blank after them; "" if
-// nothing asks for that.
-func (c *Config) CurlLogin() string {
-	switch {
-	case c.AsksForToken():
-		return `-H "Authorization: Bearer $TOKEN" `
-	case c.Authenticating():
-		return "--cert client.pem --key client.key "
-	}
-	return ""
-}
-
 func checkIssuers(issuers []string) error {
 	var errs []error
 	for _, name := range issuers {

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
+
+	"go.temporal.io/sdk/temporal"
 
 	"almanac/job"
 )
@@ -27,7 +30,10 @@ const (
 	mostPause    = time.Minute
 )
 
-var errHostFull = errors.New("the host has not answered as many requests as a worker makes to one host at once; nothing was sent")
+// HostFull is why an attempt is put off whose host has reached its limit.
+const HostFull = "the host has not answered as many requests as a worker makes to one host at once; nothing was sent"
+
+var errHostFull = errors.New(HostFull)
 
 // hostKey returns the key under which an action's requests are counted, which has the kind of receiver, since a storage
 // account and a namespace may have the same name. Actions whose kind this worker does not know have one of their own.
@@ -63,4 +69,10 @@ func (r *Runner) hostFullError(in *Input, progress *Progress) error {
 	pause := min(max(-r.Clock.Until(begin), leastPause), mostPause)
 	pause = time.Duration(float64(pause) * (0.5 + rand.Float64()))
 	return unsentError(fmt.Sprintf("%s: %s", in.Action.Host(), errHostFull), ErrTypeUnsent, progress.Attempts, pause)
+}
+
+// PutOff reports whether a failure is that of an attempt which was put off, since its host had reached its limit.
+func PutOff(err error) bool {
+	failed, ok := errors.AsType[*temporal.ApplicationError](err)
+	return ok && failed.Type() == ErrTypeUnsent && strings.HasSuffix(failed.Message(), HostFull)
 }

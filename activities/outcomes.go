@@ -14,6 +14,8 @@ import (
 // An outcome is the result of one attempt.
 type outcome struct {
 	start, end time.Time
+	began      time.Time     // start, by this machine's clock
+	beginning  job.Beginning // of the first attempt
 	message    string
 	err        error // the sender's
 	unsent     error // why nothing was sent; if set, the fields above are undefined

@@ -21,7 +21,7 @@ func (k outcomeKey) inJournal() journal.Key {
 // keepOutcome writes an outcome to the journal, and reports whether it has it. Without it, another attempt may be sent
 // if this process is killed now.
 func (r *Runner) keepOutcome(ctx context.Context, key outcomeKey, o *outcome) bool {
-	e := &journal.Entry{Key: key.inJournal(), Start: o.start, End: o.end}
+	e := &journal.Entry{Key: key.inJournal(), Start: o.start, End: o.end, Beginning: o.beginning}
 	if o.err != nil {
 		e.Error = cmp.Or(redact.Cut(o.err.Error(), maxErrorText), "failed")
 		_, e.Permanent = errors.AsType[*PermanentError](o.err)
@@ -47,7 +47,7 @@ func (r *Runner) findOutcome(key outcomeKey) *outcome {
 	if !ok {
 		return nil
 	}
-	o := &outcome{start: e.Start, end: e.End, message: answerLost}
+	o := &outcome{start: e.Start, end: e.End, beginning: e.Beginning, message: answerLost}
 	if e.Error == "" {
 		return o
 	}

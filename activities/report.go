@@ -19,7 +19,7 @@ func (r *Runner) conclude(ctx context.Context, in *Input, recorded []job.Attempt
 	c *lossClock) (Output, error) {
 	record := job.Attempt{
 		Number: len(recorded) + 1, Start: o.start.UTC(), End: o.end.UTC(),
-		Outcome: job.OutcomeCompleted, Message: o.message,
+		Outcome: job.OutcomeCompleted, Message: o.message, Beginning: o.beginning,
 	}
 	if o.err != nil {
 		record.Outcome, record.Message, record.Reason = job.OutcomeFailed, cmp.Or(o.message, o.err.Error()), o.reason()

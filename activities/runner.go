@@ -190,6 +190,7 @@ func (r *Runner) holdAndSend(ctx context.Context, in *Input, recorded []job.Atte
 	defer sent()
 	ctx, one := r.releases.enter(ctx)
 	defer one.leave()
+	b := beginning{due: due, taken: info.StartedTime}
 	err := r.awaitFence(ctx, in, h)
 	for least := r.Latency.Patience(leaseTime, busyLease); err == nil; least = min(2*least, MaxLease) {
 		// connecting may take longer than a lease
@@ -198,13 +199,18 @@ func (r *Runner) holdAndSend(ctx context.Context, in *Input, recorded []job.Atte
 		}
 		var l *lease.Lease
 		if err == nil {
+			asks := r.Clock.Now()
 			l, err = r.fence(ctx, in, recorded, least, h, c)
+			b.asked(asks, r.Clock.Now())
 		}
 		if err == nil && h != nil {
 			err = r.waitUntil(ctx, due)
 		}
 		if err == nil {
 			if o := r.sendLeased(ctx, in, recorded, l, c, one, sent); o != nil {
+				if in.first(recorded) {
+					o.beginning = b.of(o.began, l)
+				}
 				c.unkept = !r.keepOutcome(ctx, in.outcomeKey(recorded), o)
 				o.together = r.holds.size(h)
 				stop := r.keepAlive(ctx, Progress{Attempts: recorded, Sent: len(recorded) + 1}, nil, c)
@@ -234,7 +240,7 @@ func (r *Runner) sendLeased(ctx context.Context, in *Input, recorded []job.Attem
 		return nil
 	}
 	ctx, observed := r.Observe.Begin(ctx, in.attempt(in.SentBefore+len(recorded)+1))
-	began, o := time.Now(), &outcome{start: r.Clock.Now(), observed: observed}
+	o := &outcome{start: r.Clock.Now(), began: time.Now(), observed: observed}
 	o.message, o.err = r.send(lease.With(ctx, l), *in, recorded, l, c)
 	if l.Refused() {
 		one.notSent()
@@ -243,7 +249,7 @@ func (r *Runner) sendLeased(ctx context.Context, in *Input, recorded []job.Attem
 	}
 	ended := time.Now()
 	// by the monotonic clock, so that setting the clock does not change the duration
-	o.end = o.start.Add(ended.Sub(began))
+	o.end = o.start.Add(ended.Sub(o.began))
 	r.Observe.End(observed, string(o.answer()), o.failure(), ended)
 	return o
 }

@@ -122,6 +122,8 @@ type Attempt struct {
 	// Reason is the sentence that says why the newest attempt failed, if it is not Message: at most 500 bytes, without
 	// secrets. Earlier attempts have none.
 	Reason string `json:"reason,omitempty"`
+
+	Beginning // of the first attempt of an execution
 }
 
 // Why returns the sentence that says why the newest attempt failed.
@@ -131,6 +133,8 @@ func (a *Attempt) Why() string { return cmp.Or(a.Reason, a.Message) }
 type Record struct {
 	Execution
 	Attempt
+
+	PutOff int // how often its activity was put off, since its host had no place
 }
 
 // Lateness returns how long after its due time an execution began. ok is false for an entry that does not begin an

@@ -26,6 +26,7 @@ import (
 	"almanac/scheduler/readiness"
 	"almanac/scheduler/registrations"
 	"almanac/scheduler/trail"
+	"almanac/scheduler/workers"
 )
 
 // Options configure a [Service].
@@ -61,6 +62,7 @@ type Service struct {
 	space     func() error
 	history   *history.Reader
 	trail     *trail.Reader
+	workers   *workers.Reader
 	readiness *readiness.Checker
 
 	registrar *registrations.Registrar
@@ -85,6 +87,7 @@ func New(o Options) *Service {
 		space:         o.CheckSpace,
 		history:       history.New(c),
 		trail:         trail.New(c),
+		workers:       workers.New(c),
 		readiness:     readiness.New(c.Temporal, c.Namespace, c.Log),
 		Notifications: notifications.New(c),
 		Operations:    operations.New(c),

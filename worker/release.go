@@ -1,12 +1,15 @@
 package worker
 
 import (
+	"time"
+
 	"github.com/google/uuid"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
 	"almanac/activities"
+	checkins "almanac/activities/presence"
 )
 
 // releasePollers are the pollers of the queue on which a process is asked to release what it holds.
@@ -16,14 +19,19 @@ const releasePollers = 2
 type pair struct {
 	worker.Worker
 	releases worker.Worker
+	checkIns *checkins.CheckIns
 	zones    *zones // nil: the release of the time zones is not known
 }
+
+// goodbyeTimeout is how long a worker that stops waits until it is recorded that it does.
+const goodbyeTimeout = 2 * time.Second
 
 // newReleases returns the worker that releases what the runner holds, on a queue of this process alone.
 func newReleases(c client.Client, runner *activities.Runner) worker.Worker {
 	runner.Queue = "almanac-" + uuid.NewString()
 	w := worker.New(c, runner.Queue, worker.Options{
 		DisableWorkflowWorker:      true,
+		WorkerStopTimeout:          goodbyeTimeout,
 		ActivityTaskPollerBehavior: worker.NewPollerBehaviorSimpleMaximum(worker.PollerBehaviorSimpleMaximumOptions{MaximumNumberOfPollers: releasePollers}),
 	})
 	w.RegisterActivityWithOptions(runner.Release, activity.RegisterOptions{Name: activities.TypeRelease})
@@ -39,6 +47,7 @@ func (p *pair) Start() error {
 		p.releases.Stop()
 		return err
 	}
+	p.checkIns.Start()
 	p.zones.start()
 	return nil
 }
@@ -49,6 +58,8 @@ func (p *pair) Run(interrupt <-chan any) error {
 		return err
 	}
 	defer p.releases.Stop()
+	p.checkIns.Start()
+	defer p.checkIns.Stop()
 	p.zones.start()
 	defer p.zones.stop()
 	return p.Worker.Run(interrupt)
@@ -56,6 +67,7 @@ func (p *pair) Run(interrupt <-chan any) error {
 
 // Stop implements [worker.Worker].
 func (p *pair) Stop() {
+	p.checkIns.Stop()
 	p.zones.stop()
 	p.Worker.Stop()
 	p.releases.Stop()

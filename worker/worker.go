@@ -16,6 +16,7 @@ import (
 	"almanac/activities/journal"
 	"almanac/activities/lookups"
 	"almanac/activities/notify"
+	checkins "almanac/activities/presence"
 	"almanac/internal/audit/header"
 	"almanac/internal/clock"
 	"almanac/internal/telemetry"
@@ -23,6 +24,7 @@ import (
 	"almanac/job/kind"
 	"almanac/recurrence"
 	"almanac/workflows"
+	"almanac/workflows/installation"
 	"almanac/workflows/jobloop"
 	"almanac/workflows/notifier"
 	"almanac/workflows/registries"
@@ -42,6 +44,7 @@ type Options struct {
 	PerHost   int                  // maximum number of unanswered requests per host; 0 means activities.DefaultPerHost
 	Telemetry *telemetry.Telemetry // nil: nothing is measured
 	Journal   *journal.Journal     // nil: outcomes that the server does not have are lost with this process
+	Version   string               // of Almanac, for the record of who was there
 	Only      bool                 // workers that follow this one are on this machine, with the same journal
 }
 
@@ -93,6 +96,7 @@ func New(o Options) worker.Worker {
 	w.RegisterWorkflowWithOptions(registries.Collection, workflow.RegisterOptions{Name: workflows.TypeCollection})
 	w.RegisterWorkflowWithOptions(notifier.Workflow, workflow.RegisterOptions{Name: workflows.TypeNotifications})
 	w.RegisterWorkflowWithOptions(registries.Subscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
+	w.RegisterWorkflowWithOptions(installation.Workflow, workflow.RegisterOptions{Name: workflows.TypeInstallation})
 
 	runner := &activities.Runner{
 		Senders: o.Senders, Log: o.Log, Grace: grace, PerHost: cmp.Or(o.PerHost, activities.DefaultPerHost),
@@ -118,7 +122,10 @@ func New(o Options) worker.Worker {
 	w.RegisterActivityWithOptions(looks.UpdateWorkflows, activity.RegisterOptions{Name: lookups.TypeUpdateAll})
 	w.RegisterActivityWithOptions(looks.TerminateWorkflows, activity.RegisterOptions{Name: lookups.TypeTerminate})
 	w.RegisterActivityWithOptions(looks.PendingActions, activity.RegisterOptions{Name: lookups.TypePending})
-	return &pair{Worker: w, releases: newReleases(o.Client.Client, runner), zones: newZones(&o)}
+	releases := newReleases(o.Client.Client, runner)
+	checkIns := newCheckIns(&o, runner)
+	releases.RegisterActivityWithOptions(checkIns.Present, activity.RegisterOptions{Name: checkins.TypePresent})
+	return &pair{Worker: w, releases: releases, checkIns: checkIns, zones: newZones(&o)}
 }
 
 // interceptors returns what counts operations in progress and, if traces are on, passes the spans of requests to

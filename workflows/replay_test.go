@@ -16,6 +16,7 @@ import (
 
 	"almanac/internal/workflowtest"
 	"almanac/workflows"
+	"almanac/workflows/installation"
 	"almanac/workflows/jobloop"
 	"almanac/workflows/notifier"
 	"almanac/workflows/registries"
@@ -46,6 +47,7 @@ var recordedScenarios = []string{
 	"0.1-job-notifications",
 	"0.1-collection-notifications",
 	"0.1-notifications",
+	"0.1-installation",
 }
 
 func recordedHistories(t *testing.T) []string {
@@ -75,13 +77,14 @@ func readHistory(t *testing.T, file string) *history.History {
 }
 
 // replay replays a history with the given implementations of the workflows.
-func replay(t *testing.T, file string, ofJob, ofCollection, ofSubscription, ofNotifications any) error {
+func replay(t *testing.T, file string, ofJob, ofCollection, ofSubscription, ofNotifications, ofInstallation any) error {
 	t.Helper()
 	r := worker.NewWorkflowReplayer()
 	r.RegisterWorkflowWithOptions(ofJob, workflow.RegisterOptions{Name: workflows.TypeJob})
 	r.RegisterWorkflowWithOptions(ofCollection, workflow.RegisterOptions{Name: workflows.TypeCollection})
 	r.RegisterWorkflowWithOptions(ofNotifications, workflow.RegisterOptions{Name: workflows.TypeNotifications})
 	r.RegisterWorkflowWithOptions(ofSubscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
+	r.RegisterWorkflowWithOptions(ofInstallation, workflow.RegisterOptions{Name: workflows.TypeInstallation})
 	return r.ReplayWorkflowHistory(workflowtest.Silent, readHistory(t, file))
 }
 
@@ -90,7 +93,7 @@ func TestReplay(t *testing.T) {
 	for _, file := range recordedHistories(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			require.NoError(t, replay(t, file, jobloop.Workflow, registries.Collection, registries.Subscription, notifier.Workflow))
+			require.NoError(t, replay(t, file, jobloop.Workflow, registries.Collection, registries.Subscription, notifier.Workflow, installation.Workflow))
 		})
 	}
 }
@@ -134,7 +137,7 @@ func TestReplayCanFail(t *testing.T) {
 	for _, file := range recordedHistories(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			require.ErrorContains(t, replay(t, file, stranger, stranger, stranger, stranger), "TMPRL1100")
+			require.ErrorContains(t, replay(t, file, stranger, stranger, stranger, stranger, stranger), "TMPRL1100")
 		})
 	}
 }

@@ -20,6 +20,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"almanac/job"
 )
 
 const (
@@ -62,6 +64,8 @@ type Entry struct {
 	Answer string        `json:"answer,omitempty"`
 	Status int           `json:"status,omitempty"`
 	After  time.Duration `json:"after,omitempty"` // the receiver asks for so long a pause
+
+	job.Beginning // of a first attempt
 }
 
 // A Journal is a directory that any number of processes of this machine share. It is safe for concurrent use. A nil

@@ -17,8 +17,9 @@ import (
 type Lease struct {
 	start   time.Time
 	length  time.Duration
-	used    atomic.Bool // sending began
-	refused atomic.Bool // sending was to begin after the lease was over, and did not
+	used    atomic.Bool  // sending began
+	began   atomic.Int64 // how long after start, in nanoseconds
+	refused atomic.Bool  // sending was to begin after the lease was over, and did not
 }
 
 // New returns a lease that started at an instant, read from [time.Now].
@@ -36,6 +37,14 @@ func (l *Lease) Remaining() time.Duration {
 
 // Used reports whether sending has begun.
 func (l *Lease) Used() bool { return l.used.Load() }
+
+// Began returns when sending began; zero if it has not.
+func (l *Lease) Began() time.Time {
+	if !l.Used() {
+		return time.Time{}
+	}
+	return l.start.Add(time.Duration(l.began.Load()))
+}
 
 // Refused reports whether sending was to begin after the lease was over, and did not.
 func (l *Lease) Refused() bool { return l.refused.Load() && !l.used.Load() }
@@ -76,7 +85,8 @@ func MayRepeat(ctx context.Context) bool {
 
 // Begun notes that the first byte of a request has left, or is about to.
 func Begun(ctx context.Context) {
-	if l := of(ctx); l != nil {
+	if l := of(ctx); l != nil && !l.used.Load() {
+		l.began.Store(int64(time.Since(l.start)))
 		l.used.Store(true)
 	}
 }

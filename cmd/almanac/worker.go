@@ -90,7 +90,7 @@ func startWorker(p *wiring.Process, temporal *worker.Client, data converter.Data
 	w := worker.New(worker.Options{
 		Client: temporal, Converter: data, Senders: p.Senders.ByType(), Notifies: p.Senders.Notifications(),
 		PublicURL: p.LinkBase(), MaxHold: p.MaxHold, PerHost: p.PerHost, Log: p.Log, Telemetry: p.Telemetry,
-		Journal: outcomes, Only: p.Data != "",
+		Journal: outcomes, Only: p.Data != "", Version: p.Build.Version,
 	})
 	if err := w.Start(); err != nil {
 		return nil, fmt.Errorf("start the worker: %w", err)

@@ -27,6 +27,7 @@ import (
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/workflows"
+	"almanac/workflows/installation"
 	"almanac/workflows/jobloop"
 	"almanac/workflows/jobloop/state"
 	"almanac/workflows/notifier"
@@ -76,18 +77,25 @@ func TestHistoriesReplay(t *testing.T) {
 			t.Parallel()
 			s := use(t)
 			id := do(t, s, s.collection(t)+"/jobs")
-			for i, h := range s.histories(t, id) {
-				r := worker.NewWorkflowReplayer()
-				r.RegisterWorkflowWithOptions(jobloop.Workflow, workflow.RegisterOptions{Name: workflows.TypeJob})
-				r.RegisterWorkflowWithOptions(registries.Collection, workflow.RegisterOptions{Name: workflows.TypeCollection})
-				r.RegisterWorkflowWithOptions(notifier.Workflow, workflow.RegisterOptions{Name: workflows.TypeNotifications})
-				r.RegisterWorkflowWithOptions(registries.Subscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
-				if *record { // before the replay, which changes search attributes in h
-					write(t, fmt.Sprintf("%s-%s-%d", historyVersion, name, i+1), h)
-				}
-				require.NoError(t, r.ReplayWorkflowHistory(nil, h))
-			}
+			replay(t, name, s.histories(t, id))
 		})
+	}
+}
+
+// replay replays histories, and writes them with -record.
+func replay(t *testing.T, name string, all []*history.History) {
+	t.Helper()
+	for i, h := range all {
+		r := worker.NewWorkflowReplayer()
+		r.RegisterWorkflowWithOptions(jobloop.Workflow, workflow.RegisterOptions{Name: workflows.TypeJob})
+		r.RegisterWorkflowWithOptions(registries.Collection, workflow.RegisterOptions{Name: workflows.TypeCollection})
+		r.RegisterWorkflowWithOptions(notifier.Workflow, workflow.RegisterOptions{Name: workflows.TypeNotifications})
+		r.RegisterWorkflowWithOptions(registries.Subscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
+		r.RegisterWorkflowWithOptions(installation.Workflow, workflow.RegisterOptions{Name: workflows.TypeInstallation})
+		if *record { // before the replay, which changes search attributes in h
+			write(t, fmt.Sprintf("%s-%s-%d", historyVersion, name, i+1), h)
+		}
+		require.NoError(t, r.ReplayWorkflowHistory(nil, h))
 	}
 }
 

@@ -182,7 +182,8 @@ func (o setup) start(ctx context.Context) (_ *stack, _ func(), err error) {
 	}
 	stops = append(stops, all.Close)
 	w := worker.New(worker.Options{
-		Client: c, Converter: data, Senders: all.ByType(), Notifies: all.Notifications(), Log: o.log, Slots: o.slots, PerHost: o.perHost, MaxHold: activities.DefaultMaxHold,
+		Version: "e2e",
+		Client:  c, Converter: data, Senders: all.ByType(), Notifies: all.Notifications(), Log: o.log, Slots: o.slots, PerHost: o.perHost, MaxHold: activities.DefaultMaxHold,
 		Now: func() time.Time { return time.Now().Add(o.skew) },
 	})
 	if err := w.Start(); err != nil {

@@ -24,6 +24,7 @@ import (
 	"almanac/internal/codec"
 	"almanac/lab/record"
 	"almanac/workflows"
+	"almanac/workflows/installation"
 	"almanac/workflows/jobloop"
 	"almanac/workflows/registries"
 )
@@ -31,7 +32,7 @@ import (
 // almanacWorkflows are the workflows of Almanac, by type.
 var almanacWorkflows = map[string]any{
 	workflows.TypeJob: jobloop.Workflow, workflows.TypeCollection: registries.Collection,
-	workflows.TypeSubscription: registries.Subscription,
+	workflows.TypeSubscription: registries.Subscription, workflows.TypeInstallation: installation.Workflow,
 }
 
 var silent = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))

@@ -41,6 +41,7 @@ type runReader struct {
 
 	ended    map[int64]ending           // by ID of the event that scheduled the activity
 	started  map[int64]time.Time        // likewise
+	putOff   map[int64]int              // likewise: how often its host had no place
 	expected map[string]lookups.Pending // by activity ID: activities that have not ended, and cancelled ones
 	// by activity ID: read since none was open, without a lookup that describes it
 	undescribed map[string]action
@@ -51,7 +52,7 @@ type runReader struct {
 func (r *Reader) run(workflowID, runID string, pageSize int32) *runReader {
 	return &runReader{
 		Reader: r, workflowID: workflowID, runID: runID, pageSize: pageSize,
-		ended: map[int64]ending{}, started: map[int64]time.Time{}, expected: map[string]lookups.Pending{},
+		ended: map[int64]ending{}, started: map[int64]time.Time{}, putOff: map[int64]int{}, expected: map[string]lookups.Pending{},
 		undescribed: map[string]action{},
 	}
 }
@@ -189,7 +190,11 @@ func (r *runReader) event(e *history.HistoryEvent) {
 			e.GetActivityTaskCanceledEventAttributes().GetScheduledEventId(), ending{at: at, err: temporal.NewCanceledError()},
 		)
 	case enums.EVENT_TYPE_ACTIVITY_TASK_STARTED:
-		r.started[e.GetActivityTaskStartedEventAttributes().GetScheduledEventId()] = at
+		a := e.GetActivityTaskStartedEventAttributes()
+		r.started[a.GetScheduledEventId()] = at
+		if activities.PutOff(r.failure(a.GetLastFailure())) {
+			r.putOff[a.GetScheduledEventId()] = int(a.GetAttempt()) - 1
+		}
 	case enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
 		r.scheduled(e)
 	case enums.EVENT_TYPE_MARKER_RECORDED:
@@ -253,12 +258,13 @@ func (r *runReader) add(a *action, known *lookups.Pending) {
 			attempts = recorded
 		}
 	}
-	for _, attempt := range attempts {
+	for i, attempt := range attempts {
 		attempt.Number += a.input.SentBefore
-		r.batch = append(
-			r.batch,
-			entry{job.Record{Execution: a.input.Execution, Attempt: attempt}, position{r.runID, a.event, attempt.Number}},
-		)
+		record := job.Record{Execution: a.input.Execution, Attempt: attempt}
+		if i == 0 && len(attempts) == 1 { // the server says it of the last attempt
+			record.PutOff = r.putOff[a.event]
+		}
+		r.batch = append(r.batch, entry{record, position{r.runID, a.event, attempt.Number}})
 	}
 }
 

@@ -473,3 +473,21 @@ func TestHistoryOfWhatWasDispatchedAhead(t *testing.T) {
 		})
 	}
 }
+
+// A retry is held up by its host, which the server keeps as the last failure of the activity.
+func TestAnAttemptThatWasPutOffSaysHowOften(t *testing.T) {
+	t.Parallel()
+	a := newAuthor(t)
+	one := a.dispatch(5, 0)
+	a.begin(20*time.Second, one, 3)
+	full := temporal.NewApplicationErrorWithOptions("api.example.com: "+activities.HostFull, activities.ErrTypeUnsent,
+		temporal.ApplicationErrorOptions{NextRetryDelay: time.Second})
+	a.events[len(a.events)-1].GetActivityTaskStartedEventAttributes().LastFailure =
+		temporal.GetDefaultFailureConverter().ErrorToFailure(full)
+	a.succeed(one, job.OutcomeCompleted)
+	records := pages(t, newReader(&archive{runs: []*historypb.History{{Events: a.events}}}), listing.Page{Top: 100})
+	require.Len(t, records, 1)
+	require.Equal(t, 2, records[0].PutOff)
+	split := records[0].Split()
+	require.Equal(t, job.Split{Place: 20 * time.Second}, split, "all of it, since nothing says when a worker took it first")
+}

@@ -2,7 +2,6 @@ package input
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"almanac/job/kind"
 	"almanac/job/template"
 	"almanac/recurrence"
-	"almanac/recurrence/cron"
 )
 
 // homes are the objects that have a member, by its normalized name, outer ones first.
@@ -23,19 +21,28 @@ var homes = fields.Homes[job.Definition]("notifications", "errorAction")
 
 // advise adds to the errors of a job what its writer most likely meant. n are the properties.
 func (p *parser) advise(n *fields.Node, d *job.Definition) {
-	cron := false // one was given
+	translated := false // a text in another notation
 	for _, e := range p.List {
 		name := e.Path[strings.LastIndexByte(e.Path, '.')+1:]
 		given := nodeAt(n, strings.TrimPrefix(strings.TrimPrefix(e.Path, p.path), "."))
+		if given == nil {
+			given = nodeAt(p.tree, e.Path) // beside the properties
+		}
 		switch {
-		case e.Code == fields.Unknown && strings.HasPrefix(fields.Normalize(name), "cron"), e.Value == fields.String && (e.Path == p.pathOf("recurrence") || e.Path == p.pathOf("recurrence.schedule")):
-			cron = adviseCron(e, given) || cron
+		case p.isOfTimes(e) && adviseNotation(e, given):
+			translated = true
+		case e.Code == fields.Invalid && e.Path == p.pathOf("recurrence"):
+			adviseRecurrence(e, given)
 		case e.Code == fields.Unsupported && e.Path == p.pathOf("recurrence.frequency"):
 			adviseFrequency(e, given)
+		case (e.Code == fields.Unknown || name == "startTime") && !strings.Contains(e.Path, "action") && adviseClock(e, given):
+		case adviseValues(e, given):
 		case e.Code == fields.Unsupported && (name == "day" || strings.HasPrefix(name, "weekDays[")) && given != nil && given.Kind == fields.String:
 			e.Hint = cmp.Or(e.Hint, nearWord(given.Text, e.Allowed))
 		case e.Code == fields.Invalid && name == "timeZone" && given != nil && given.Kind == fields.String:
-			e.Hint = didYouMean(fields.Nearest(given.Text, recurrence.ZoneNames()))
+			if !adviseOffset(e, given.Text) {
+				e.Hint = didYouMean(fields.Nearest(given.Text, recurrence.ZoneNames()))
+			}
 		case e.Code == fields.Unknown:
 			p.adviseHome(e, name, d.Action.Type)
 		case (name == "body" || name == "message") && (e.Value == fields.Object || e.Value == fields.List):
@@ -52,11 +59,18 @@ func (p *parser) advise(n *fields.Node, d *job.Definition) {
 			e.Hint = `"frequency": "week" runs on each of these days`
 		}
 	}
-	if cron { // which has a frequency
-		p.List = slices.DeleteFunc(p.List, func(e *job.FieldError) bool {
-			return e.Code == fields.Required && e.Path == p.pathOf("recurrence.frequency")
-		})
+	if translated {
+		p.withoutFrequency(n)
 	}
+}
+
+// isOfTimes reports whether an error may be about a text that says when a job runs.
+func (p *parser) isOfTimes(e *job.FieldError) bool {
+	switch e.Path {
+	case p.pathOf("recurrence"), p.pathOf("recurrence.schedule"), p.pathOf("recurrence.interval"):
+		return e.Code == fields.Invalid
+	}
+	return e.Code == fields.Unknown && !strings.HasPrefix(e.Path, p.pathOf("action")) && !strings.HasPrefix(e.Path, p.pathOf("notifications"))
 }
 
 // nearWord asks whether a word is meant of those that are allowed, such as the whole of one of which the beginning was
@@ -111,8 +125,7 @@ func adviseFrequency(e *job.FieldError, given *fields.Node) {
 		e.Hint = didYouMean(word)
 		return
 	}
-	if len(strings.Fields(given.Text)) >= cronFields {
-		adviseCron(e, given)
+	if len(strings.Fields(given.Text)) >= cronFields && adviseNotation(e, given) {
 		return
 	}
 	e.Hint = nearWord(given.Text, e.Allowed)
@@ -163,35 +176,6 @@ func isOfAnother(path string, t kind.Type) bool {
 
 // cronFields is how many fields a cron expression has at least.
 const cronFields = 5
-
-// adviseCron shows the recurrence that a cron expression means, or says why none has that meaning. It reports whether
-// one was given.
-func adviseCron(e *job.FieldError, given *fields.Node) bool {
-	if given == nil || given.Kind != fields.String {
-		return false
-	}
-	rule, err := cron.Parse(given.Text)
-	if err != nil && e.Code != fields.Unknown && len(strings.Fields(given.Text)) < cronFields && !strings.HasPrefix(given.Text, "@") {
-		e.Hint = `a recurrence is an object, such as {"frequency":"day","schedule":{"hours":[9],"minutes":[0]}}, and no cron expression`
-		return false
-	}
-	if err != nil {
-		e.Hint, e.Allowed = "that cron expression cannot be translated: "+err.Error(), ""
-		if e.Code != fields.Unknown {
-			e.Value = given.Text
-		}
-		return true
-	}
-	if text, err := json.Marshal(rule); err == nil {
-		e.Hint = `that cron expression is "recurrence": ` + string(text)
-		if e.Code == fields.Unknown {
-			e.Allowed = ""
-		} else {
-			e.Value = given.Text
-		}
-	}
-	return true
-}
 
 var dayPattern = regexp.MustCompile(`^(\d{4})-(\d\d)-(\d\d)`)
 

@@ -122,17 +122,26 @@ func Forgotten(a *job.Action) bool {
 		*p.Parameters.Templated() = true
 	}
 	return slices.ContainsFunc(texts(&turnedOn), func(t kind.Text) bool {
-		return slices.ContainsFunc(named.FindAllStringSubmatch(*t.Value, -1), func(found []string) bool {
-			return slices.ContainsFunc(placeholders, func(p placeholder) bool {
-				return p.name == found[1] || strings.HasPrefix(p.name, found[1]+".")
-			})
-		})
+		return names(named, *t.Value, func(p *placeholder, found string) bool {
+			return p.name == found || strings.HasPrefix(p.name, found+".")
+		}) || names(inAnotherCase, *t.Value, func(p *placeholder, found string) bool { return fields.SameName(p.name, found) })
+	})
+}
+
+// names reports whether a text has a name, which the pattern captures, of a placeholder.
+func names(pattern *regexp.Regexp, text string, of func(p *placeholder, found string) bool) bool {
+	return slices.ContainsFunc(pattern.FindAllStringSubmatch(text, -1), func(found []string) bool {
+		return slices.ContainsFunc(placeholders, func(p placeholder) bool { return of(&p, found[1]) })
 	})
 }
 
 // named matches a placeholder up to the first part of a name in it, such as one that is given to a function. Names such
 // as order.Due are those of the receiver.
 var named = regexp.MustCompile(`\{\{(?:[^{}]*?[^\w{}.)\]])?(\.[A-Z]\w*)`)
+
+// inAnotherCase matches a placeholder up to a name in it that has several parts in any case. Such a name, as .job.name,
+// is hardly one of the receiver's; .due may be.
+var inAnotherCase = regexp.MustCompile(`\{\{(?:[^{}]*?[^\w{}.)\]])?(\.[A-Za-z]\w*(?:\.\w+)+)`)
 
 // Render returns an action with its placeholders filled in: the action itself if it has no templates. The error says
 // that a text is too long.

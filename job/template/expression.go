@@ -9,6 +9,7 @@ import (
 	"text/template/parse"
 	"time"
 
+	"almanac/internal/fields"
 	"almanac/recurrence"
 )
 
@@ -32,14 +33,19 @@ type expression struct {
 // A compiler checks parts of a template and makes them executable. Its errors are of type [*fault].
 type compiler struct{ errorAction bool }
 
-// known lists the names for errors.
-func (c *compiler) known() string {
-	var all []string
+// names returns the names that there are.
+func (c *compiler) names() (all []string) {
 	for _, p := range placeholders {
 		if c.errorAction || !p.ofFailure() {
 			all = append(all, p.name)
 		}
 	}
+	return all
+}
+
+// known lists the names for errors.
+func (c *compiler) known() string {
+	all := c.names()
 	list := strings.Join(all[:len(all)-1], ", ") + " and " + all[len(all)-1]
 	if !c.errorAction {
 		list += ", and in an errorAction " + failed + "Message and others"
@@ -147,7 +153,9 @@ func (c *compiler) operand(n parse.Node) (expression, error) {
 				return expression{known.is, known.of, false}, nil
 			}
 		}
-		return expression{}, newFault(n, n.String(), c.known())
+		f := newFault(n, n.String(), c.known())
+		f.near = fields.Nearest(f.shown, c.names())
+		return expression{}, f
 	case *parse.StringNode:
 		return constant(aText, n.Text)
 	case *parse.BoolNode:

@@ -73,6 +73,7 @@ type fault struct {
 	at      int // offset in bytes, within the action that is wrong
 	shown   string
 	allowed string
+	near    string // what is most likely meant; "" if that is not known
 }
 
 const syntax = `placeholders such as {{.Job.Name}}, {{date "2006-01-02" .Due}} and {{if .Failure.Status}}…{{end}}`
@@ -97,7 +98,10 @@ func (f *fault) field(path, text string) *job.FieldError {
 	if f.shown != "" {
 		e.Value = f.shown
 	}
-	e.Hint = fmt.Sprintf("see line %d, column %d", strings.Count(before, "\n")+1, utf8.RuneCountInString(before[line:])+1)
+	if f.near != "" {
+		e.Hint = "did you mean " + f.near + "? "
+	}
+	e.Hint += fmt.Sprintf("see line %d, column %d", strings.Count(before, "\n")+1, utf8.RuneCountInString(before[line:])+1)
 	return e
 }
 

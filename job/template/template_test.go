@@ -181,7 +181,8 @@ func TestWhatIsNoTemplateIsRefusedWithItsPlace(t *testing.T) {
 		zones     = "an IANA time zone such as Europe/Stockholm, or a Windows one such as W. Europe Standard Time"
 	)
 	for _, tt := range []struct{ name, text, want string }{
-		{"an unknown name", "ü\n{{.Job.Name}} ü{{.Job.Nmae}}", `".Job.Nmae" is not valid; allowed: ` + names + "; see line 2, column 16"},
+		{"an unknown name", "ü\n{{.Job.Name}} ü{{.Job.Nmae}}", `".Job.Nmae" is not valid; allowed: ` + names + "; did you mean .Job.Name? see line 2, column 16"},
+		{"another case", "{{.job.name}}", `".job.name" is not valid; allowed: ` + names + "; did you mean .Job.Name? see line 1, column 1"},
 		{"an object", "{{.Job}}", `".Job" is not valid; allowed: ` + names + "; see line 1, column 1"},
 		{"what failed, in the action itself", "{{.Failure.Message}}", `".Failure.Message" is not valid; allowed: ` + names + "; see line 1, column 1"},
 		{"a secret", "a {{.Action.Request.Authentication.Password}}", `".Action.Request.Authentication.Password" is not valid; allowed: ` + names + "; see line 1, column 3"},
@@ -364,6 +365,8 @@ func TestPlaceholdersThatAreSentAsTheyAreWrittenAreNoticed(t *testing.T) {
 		{Content: kind.Content{Request: &kind.Request{Body: `{{date "2006" .Due}}`}}},
 		{Content: kind.Content{Request: &kind.Request{Body: "{{if eq .Failure.Status 404}}missing{{end}}"}}},
 		{Content: kind.Content{Request: &kind.Request{Body: "{{(.Due)}}"}}},
+		{Content: kind.Content{Request: &kind.Request{Body: "{{.job.name}}"}}},
+		{Content: kind.Content{Request: &kind.Request{Body: `{{date "2006" .DUE}} {{ .EXECUTION.id }}`}}},
 		{Content: kind.Content{Request: &kind.Request{Body: "{{- $x := .Attempt -}}"}}},
 		{Content: kind.Content{ServiceBusQueueMessage: &kind.ServiceBusMessage{Message: "at {{.Due}}"}}},
 		{Content: kind.Content{ServiceBusTopicMessage: &kind.ServiceBusMessage{CustomMessageProperties: job.Members{{Name: "a", Value: "{{.Attempt}}"}}}}},
@@ -372,7 +375,7 @@ func TestPlaceholdersThatAreSentAsTheyAreWrittenAreNoticed(t *testing.T) {
 		require.False(t, template.Used(a), "it is not changed")
 	}
 	require.False(t, template.Forgotten(request("{{.Job.Name}}", "")))
-	require.False(t, template.Forgotten(&job.Action{Content: kind.Content{Request: &kind.Request{Body: `{{name}} {{.Values.name}} {{order.Due}} {{f(x).Due}} {{"{{"}} {{#each items}}.Due`}}}), "placeholders of the receiver")
+	require.False(t, template.Forgotten(&job.Action{Content: kind.Content{Request: &kind.Request{Body: `{{name}} {{.Values.name}} {{order.Due}} {{f(x).Due}} {{job.name}} {{.due}} {{.job.title}} {{.order.due}} {{"{{"}} {{#each items}}.Due`}}}), "placeholders of the receiver")
 }
 
 // The example, and the action that the page shows, are filled in as the page says.

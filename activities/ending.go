@@ -14,7 +14,6 @@ import (
 const (
 	maxFullMessages = 25   // newest attempts that keep their whole message
 	maxOldMessage   = 100  // bytes of the message of older attempts
-	maxErrorText    = 500  // bytes; the server truncates failures of 4 KiB while it waits for a retry
 	maxExplained    = 2048 // bytes of the message that an error action can send
 )
 

@@ -39,7 +39,7 @@ func (o *outcome) reason() string {
 	if o.lost || o.err == nil {
 		return o.failure()
 	}
-	return cmp.Or(redact.Cut(ReasonOf(o.err), maxErrorText), "failed")
+	return cmp.Or(redact.Cut(ReasonOf(o.err), job.MaxError), "failed")
 }
 
 // failure returns why the attempt failed, without what the receiver answered, for traces; "" if it succeeded.
@@ -50,7 +50,7 @@ func (o *outcome) failure() string {
 	case o.err == nil:
 		return ""
 	}
-	return cmp.Or(redact.Cut(o.err.Error(), maxErrorText), "failed")
+	return cmp.Or(redact.Cut(o.err.Error(), job.MaxError), "failed")
 }
 
 // attempt describes the attempt of a number, over all activities of the action.

@@ -8,6 +8,7 @@ import (
 
 	"almanac/activities/journal"
 	"almanac/internal/redact"
+	"almanac/job"
 )
 
 // answerLost is the message of an attempt that succeeded, if it was read from the journal.
@@ -23,7 +24,7 @@ func (k outcomeKey) inJournal() journal.Key {
 func (r *Runner) keepOutcome(ctx context.Context, key outcomeKey, o *outcome) bool {
 	e := &journal.Entry{Key: key.inJournal(), Start: o.start, End: o.end, Beginning: o.beginning}
 	if o.err != nil {
-		e.Error = cmp.Or(redact.Cut(o.err.Error(), maxErrorText), "failed")
+		e.Error = cmp.Or(redact.Cut(o.err.Error(), job.MaxError), "failed")
 		_, e.Permanent = errors.AsType[*PermanentError](o.err)
 	}
 	if answered, ok := errors.AsType[*AnsweredError](o.err); ok {

@@ -37,7 +37,7 @@ type fake struct {
 	job               func(ctx context.Context, k job.Key) (job.Job, error)
 	deleteJob         func(ctx context.Context, k job.Key) error
 	runJob            func(ctx context.Context, k job.Key) error
-	execution         func(ctx context.Context, k job.Key, name string) (job.Progress, error)
+	execution         func(ctx context.Context, k job.Key, name string) (job.ExecutionStatus, error)
 	skip              func(ctx context.Context, k job.Key, due time.Time) (job.Job, error)
 	setJobState       func(ctx context.Context, k job.Key, state job.State) (job.Job, error)
 	rerunJob          func(ctx context.Context, k job.Key, request string) job.Rerun
@@ -142,7 +142,7 @@ func (f *fake) RunJob(ctx context.Context, k job.Key) (string, error) {
 	return job.ExecutionName(0x64b1f0c1a2b3c, 12), f.runJob(ctx, k)
 }
 
-func (f *fake) Execution(ctx context.Context, k job.Key, name string) (job.Progress, error) {
+func (f *fake) Execution(ctx context.Context, k job.Key, name string) (job.ExecutionStatus, error) {
 	return f.execution(ctx, k, name)
 }
 

@@ -215,7 +215,7 @@ func TestARunIsAnsweredWithTheAddressOfTheExecution(t *testing.T) {
 		rerunJob: func(_ context.Context, k job.Key, _ string) job.Rerun {
 			return job.Rerun{Key: k, Status: job.RerunStarted, Execution: "64b1f0c1a2b3c-12"}
 		},
-		execution: func(_ context.Context, k job.Key, name string) (job.Progress, error) {
+		execution: func(_ context.Context, k job.Key, name string) (job.ExecutionStatus, error) {
 			asked = append(asked, k.ARMID()+" "+name)
 			return failedSoFar(k, name), nil
 		},
@@ -238,9 +238,9 @@ func TestARunIsAnsweredWithTheAddressOfTheExecution(t *testing.T) {
 
 func TestAnExecutionIsShownWithWhatComesNextAndItsEntries(t *testing.T) {
 	t.Parallel()
-	h := api.New(&fake{execution: func(_ context.Context, k job.Key, name string) (job.Progress, error) {
+	h := api.New(&fake{execution: func(_ context.Context, k job.Key, name string) (job.ExecutionStatus, error) {
 		if name != "1-2" {
-			return job.Progress{}, job.NotFound("jobcollections/c1/jobs/j1/executions/"+name, "g1")
+			return job.ExecutionStatus{}, job.NotFound("jobcollections/c1/jobs/j1/executions/"+name, "g1")
 		}
 		return failedSoFar(k, name), nil
 	}}, api.Options{})
@@ -261,10 +261,10 @@ func TestAnExecutionIsShownWithWhatComesNextAndItsEntries(t *testing.T) {
 }
 
 // failedSoFar returns an execution whose first attempt failed.
-func failedSoFar(k job.Key, name string) job.Progress {
+func failedSoFar(k job.Key, name string) job.ExecutionStatus {
 	first := job.Execution{ID: "e1", Due: at("2026-01-01T00:00:00Z"), Repeat: 2, ActionName: job.MainAction, Caller: "alice"}
 	end := at("2026-01-01T00:00:01Z")
-	return job.Progress{
+	return job.ExecutionStatus{
 		Key: k, Name: name, Stage: job.StageWaiting, Execution: first, Reason: "The next attempt begins at 2026-01-01T00:00:30Z.",
 		Retry: &job.Retry{
 			Execution: name, ActionName: job.MainAction, Attempt: 2, MaxAttempts: 5, NextAttemptTime: job.NewTime(at("2026-01-01T00:00:30Z")),

@@ -153,7 +153,7 @@ func (m *backend) scheduler(t testing.TB) *fake {
 		job:       func(_ context.Context, k job.Key) (job.Job, error) { return daily(t, k), m.err },
 		deleteJob: func(context.Context, job.Key) error { return m.err },
 		runJob:    func(context.Context, job.Key) error { return m.err },
-		execution: func(_ context.Context, k job.Key, name string) (job.Progress, error) {
+		execution: func(_ context.Context, k job.Key, name string) (job.ExecutionStatus, error) {
 			return failedSoFar(k, name), m.err
 		},
 		skip: func(_ context.Context, k job.Key, _ time.Time) (job.Job, error) { return daily(t, k), m.err },

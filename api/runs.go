@@ -22,7 +22,7 @@ type Runs interface {
 	// RunJob returns the name of the execution that it starts.
 	RunJob(ctx context.Context, k job.Key) (execution string, err error)
 	// Execution returns an execution by its name. It fails with [job.KindNotFound] for one that the job has never had.
-	Execution(ctx context.Context, k job.Key, name string) (job.Progress, error)
+	Execution(ctx context.Context, k job.Key, name string) (job.ExecutionStatus, error)
 	SkipOccurrence(ctx context.Context, k job.Key, due time.Time) (job.Job, error)
 	// RerunJob runs a job whose last execution failed again, and RerunJobs those of a page of a collection, as for
 	// [Jobs]. request names the request, for one that is repeated; it may be empty.

@@ -54,8 +54,8 @@ func (talker) History(context.Context, job.Key, listing.Page) ([]job.Record, str
 	return []job.Record{{Attempt: job.Attempt{Message: message}}}, "", nil
 }
 
-func (talker) Execution(context.Context, job.Key, string) (job.Progress, error) {
-	return job.Progress{Key: told, Retry: &job.Retry{LastError: &job.LastError{Message: message}}, Records: []job.Record{{Attempt: job.Attempt{Message: message}}}}, nil
+func (talker) Execution(context.Context, job.Key, string) (job.ExecutionStatus, error) {
+	return job.ExecutionStatus{Key: told, Retry: &job.Retry{LastError: &job.LastError{Message: message}}, Records: []job.Record{{Attempt: job.Attempt{Message: message}}}}, nil
 }
 
 func (talker) HistoryAcross(context.Context, listing.Scope, listing.Page) ([]listing.JobRecord, string, error) {

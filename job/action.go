@@ -18,7 +18,7 @@ type Action struct {
 // Text describes the action for people, without secrets, in at most 200 characters.
 func (a *Action) Text() string {
 	if sent := a.Sent(); sent != nil {
-		return limit(sent.Text(), 200)
+		return Shorten(sent.Text(), 200)
 	}
 	return string(a.Type)
 }
@@ -31,8 +31,8 @@ func (a *Action) Host() string {
 	return ""
 }
 
-// limit returns a text of at most so many characters.
-func limit(text string, most int) string {
+// Shorten returns a text of at most so many characters.
+func Shorten(text string, most int) string {
 	if r := []rune(text); len(r) > most {
 		return string(r[:most-1]) + "…"
 	}

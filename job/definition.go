@@ -191,7 +191,7 @@ var weekdays = map[string]time.Weekday{
 func (d *Definition) Text() string {
 	when := "once"
 	if d.Recurrence != nil {
-		when = limit(d.When(), 150)
+		when = Shorten(d.When(), 150)
 	}
 	return d.Action.Text() + ", " + when
 }

@@ -16,7 +16,7 @@ type Status struct {
 
 	Outcomes
 
-	// Retry is the execution that failed so far and is tried again next; nil if there is none. See [Job.Progress].
+	// Retry is the execution that failed so far and is tried again next; nil if there is none. See [Job.ExecutionStatus].
 	Retry *Retry `json:"retry,omitempty"`
 
 	// Reason says why no occurrence is next: see [Definition.WhyOver], [WhyDisabled] and [WhyCollectionDisabled].

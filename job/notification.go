@@ -40,10 +40,10 @@ type Target struct {
 // Text describes the target for logs and records, without secrets. The path of a web request is left out.
 func (t *Target) Text() string {
 	if sent := t.Sent(); sent != nil {
-		return limit(sent.TargetText(), 200)
+		return Shorten(sent.TargetText(), 200)
 	}
 	for _, p := range t.Own.Parts() {
-		return limit(p.Parameters.Text(), 200)
+		return Shorten(p.Parameters.Text(), 200)
 	}
 	return string(t.Type)
 }

@@ -35,28 +35,50 @@ type LastError struct {
 	EndTime *Time  `json:"endTime"` // of the execution or, if that has not ended, of the attempt
 }
 
-// A RerunStatus says what a request to run a job again did.
-type RerunStatus string
+// An ExecutionEnd is how an execution ended whose request was sent, or may have been.
+type ExecutionEnd struct {
+	Execution
+	Manual   bool // a manual run, not an occurrence
+	Failed   bool
+	Error    string    // why it failed, at most [MaxError] bytes
+	Began    time.Time // when its first attempt began; zero if that is not known
+	Ended    time.Time
+	Attempts int // of its action, that may have been sent
 
-// What a request to run a job again did.
-const (
-	RerunStarted RerunStatus = "Started"
-	// a manual run of the job runs or waits already, or the same request was made before.
-	RerunUnderWay  RerunStatus = "UnderWay"
-	RerunNotFailed RerunStatus = "NotFailed" // the execution that ended last succeeded, or none has ended
-	RerunRefused   RerunStatus = "Refused"   // see Rerun.Err
-)
-
-// A RerunAnswer is the answer of a job's workflow to a request to run it again.
-type RerunAnswer struct {
-	Status    RerunStatus `json:"status"`
-	Execution string      `json:"execution,omitempty"` // as in [Rerun]
+	FailedBefore int // how many executions had failed in a row before it; set by [Outcomes.Add]
 }
 
-// A Rerun is the result for one job of a request to run jobs again.
-type Rerun struct {
-	Key       Key
-	Status    RerunStatus
-	Execution string // name of the manual run that was started, or that runs or waits already; see [ExecutionName]
-	Err       error  // why a job was refused; the job may or may not have been started if it is of [KindUnavailable]
+// MaxError is the size limit of the sentence that says why something failed, in bytes, wherever it is kept: in the
+// status of a job, the history, alerts, deliveries and the journal. The server cuts failures of 4 KiB while it waits for
+// a retry.
+const MaxError = 500
+
+// Late returns how long after its due time the execution began; negative if that is not known.
+func (e *ExecutionEnd) Late() time.Duration {
+	if e.Began.IsZero() {
+		return -1
+	}
+	return max(0, e.Began.Sub(e.Due))
+}
+
+// Mark returns the execution for [Recent].
+func (e *ExecutionEnd) Mark() Mark {
+	return Mark{Due: e.Due, Manual: e.Manual, Outcome: OutcomeOf(e.Failed), Late: e.Late()}
+}
+
+// Add adds the end of an execution, and sets its FailedBefore. Executions count in the order in which they end, manual
+// runs like occurrences. Occurrences that were not run are none of them.
+func (o *Outcomes) Add(e *ExecutionEnd) {
+	e.FailedBefore = o.ConsecutiveFailures
+	o.LastOutcome = &LastOutcome{
+		Status: OutcomeOf(e.Failed), ExpectedExecutionTime: NewTime(e.Due), EndTime: NewTime(e.Ended),
+	}
+	if !e.Failed {
+		o.LastSuccessTime, o.FailingSince, o.ConsecutiveFailures = NewTime(e.Ended), nil, 0
+		return
+	}
+	o.LastError = &LastError{Message: e.Error, EndTime: NewTime(e.Ended)}
+	if o.ConsecutiveFailures++; e.FailedBefore == 0 {
+		o.FailingSince = NewTime(e.Ended)
+	}
 }

@@ -26,8 +26,9 @@ func WhyCrowded(most int) string {
 	return fmt.Sprintf("%d executions of the job were running, which is the maximum", most)
 }
 
-// What became of an attempt that nobody recorded, and why an execution has no entry.
+// What became of an attempt or an execution that nobody recorded, and why an execution has no entry.
 const (
+	ExecutionLost       = "No worker recorded the outcome; the request may have been sent."
 	AttemptLost         = "The worker stopped before it recorded the outcome; the request may have been sent."
 	AttemptUnrecorded   = "The job was changed before its outcome was recorded; whether it arrived is not known."
 	AttemptPerhapsSent  = "The job was changed when this attempt was due; whether it was sent is not known."

@@ -45,8 +45,6 @@ const (
 // failed.
 const Counter = "almanac_notifications"
 
-const maxText = 500 // bytes of an answer or error
-
 // LostCounter is the name of the metric that counts alerts that were dropped because there was no room for them, by
 // where: in the job that raised them, or in the notifications of its collection.
 const LostCounter = "almanac_alerts_lost"
@@ -183,14 +181,14 @@ func (p *progress) beat(ctx context.Context) {
 // attempt makes an attempt, and reports each post that was accepted and at last the result.
 func (a *Activities) attempt(ctx context.Context, in *Item, report func(Report)) {
 	message, err := a.send(ctx, in, func() { report(Report{Posted: in.Posted}) })
-	r := Report{Done: true, Delivered: err == nil, Posted: in.Posted, Time: time.Now().UTC(), Message: redact.Cut(message, maxText)}
+	r := Report{Done: true, Delivered: err == nil, Posted: in.Posted, Time: time.Now().UTC(), Message: redact.Cut(message, job.MaxError)}
 	if err != nil {
 		_, r.Final = errors.AsType[*activities.PermanentError](err)
 		_, r.Hung = errors.AsType[*timeoutError](err)
 		if asked, ok := errors.AsType[*activities.RetryAfterError](err); ok {
 			r.Pause = min(asked.After, activities.MaxRetryAfter)
 		}
-		r.Message = redact.Cut(activities.ReasonOf(err), maxText)
+		r.Message = redact.Cut(activities.ReasonOf(err), job.MaxError)
 	}
 	a.log(ctx, in, err, r.Final || in.Last)
 	switch {
@@ -222,7 +220,7 @@ func (a *Activities) log(ctx context.Context, in *Item, err error, last bool) {
 		level, text = slog.LevelInfo, "notification failed, and is sent again"
 	}
 	if err != nil {
-		attributes = append(attributes, slog.String("error", redact.Cut(activities.ReasonOf(err), maxText)))
+		attributes = append(attributes, slog.String("error", redact.Cut(activities.ReasonOf(err), job.MaxError)))
 	}
 	a.Log.LogAttrs(ctx, level, text, attributes...)
 }

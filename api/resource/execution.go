@@ -31,7 +31,7 @@ type ExecutionProperties struct {
 func ExecutionID(k job.Key, name string) string { return k.ARMID() + "/executions/" + name }
 
 // Execution returns the form of an execution.
-func (s Shown) Execution(p job.Progress) Execution {
+func (s Shown) Execution(p job.ExecutionStatus) Execution {
 	of := access.ScopeOfJob(p.Key)
 	r := Execution{
 		ID: ExecutionID(p.Key, p.Name), Type: typeJob + "/executions", Name: jobName(p.Key) + "/" + p.Name,

@@ -235,12 +235,12 @@ func (m *Memory) RunJob(_ context.Context, k job.Key) (string, error) {
 }
 
 // Execution returns an execution that waits.
-func (m *Memory) Execution(_ context.Context, k job.Key, name string) (job.Progress, error) {
+func (m *Memory) Execution(_ context.Context, k job.Key, name string) (job.ExecutionStatus, error) {
 	_, repeat, ok := job.ParseExecutionName(name)
 	if !ok {
-		return job.Progress{}, job.NotFound("jobcollections/"+k.Collection.Name+"/jobs/"+k.Name, k.Collection.ResourceGroup)
+		return job.ExecutionStatus{}, job.NotFound("jobcollections/"+k.Collection.Name+"/jobs/"+k.Name, k.Collection.ResourceGroup)
 	}
-	return job.Progress{
+	return job.ExecutionStatus{
 		Key: k, Name: name, Stage: job.StageWaiting, Reason: "It waits for a worker.",
 		Execution: job.Execution{Repeat: repeat, ActionName: job.MainAction},
 	}, nil

@@ -39,8 +39,6 @@ type Alert struct {
 // EventTest is the event of an alert that was asked for to test notifications.
 const EventTest job.Event = "test"
 
-const maxError = 500 // bytes of an alert's error: as many as those of the job's status
-
 // Identify sets the id of an alert: a hash of the job, its first run, and what distinguishes the alert from others of
 // the job.
 func (a *Alert) Identify(firstRun, what string) {
@@ -50,7 +48,7 @@ func (a *Alert) Identify(firstRun, what string) {
 
 // Describe sets the text of an alert, and cuts its error.
 func (a *Alert) Describe(why string) {
-	a.Error = redact.Cut(a.Error, maxError)
+	a.Error = redact.Cut(a.Error, job.MaxError)
 	name := fmt.Sprintf("Job '%s'", a.Job.Name)
 	switch a.Event {
 	case job.EventFailed:

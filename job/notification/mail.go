@@ -28,6 +28,6 @@ func (mailWriter) posts(m *Message, t *job.Target) ([]Post, error) {
 	if t.Email == nil {
 		return nil, errors.New("the target has no email")
 	}
-	mail := Mail{To: t.Email.To, Subject: "Almanac: " + firstLine(m.Subject(), 200), Text: m.Text()}
+	mail := Mail{To: t.Email.To, Subject: "Almanac: " + oneLine(m.Subject(), 200), Text: m.Text()}
 	return []Post{{ID: m.ID, Type: kind.Mail, Mail: mail}}, nil
 }

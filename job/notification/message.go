@@ -242,13 +242,9 @@ const jsonType = "application/json; charset=utf-8"
 
 const cloudEventsType = "application/cloudevents+json; charset=utf-8"
 
-// firstLine returns a text of one line and at most so many characters.
-func firstLine(text string, most int) string {
-	line := []rune(strings.Join(strings.Fields(text), " "))
-	if len(line) > most {
-		return string(line[:most-1]) + "…"
-	}
-	return string(line)
+// oneLine returns a text as one line of at most so many characters.
+func oneLine(text string, most int) string {
+	return job.Shorten(strings.Join(strings.Fields(text), " "), most)
 }
 
 // content returns the message in a format, and its media type.

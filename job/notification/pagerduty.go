@@ -182,7 +182,7 @@ type pagerDutyPayload struct {
 // triggered returns what an incident says of an alert.
 func (m *Message) triggered(a *Alert) *pagerDutyPayload {
 	p := &pagerDutyPayload{
-		Summary: firstLine(a.Sentence(), maxSummary), Source: a.Job.Collection.ARMID(), Severity: severities[a.Event], Timestamp: a.Time.UTC(),
+		Summary: oneLine(a.Sentence(), maxSummary), Source: a.Job.Collection.ARMID(), Severity: severities[a.Event], Timestamp: a.Time.UTC(),
 		Component: a.Job.Name, Group: a.Job.Collection.Name, Class: string(a.Event), Details: m.dataOf(a),
 	}
 	if a.Job.Name != "" {
@@ -194,7 +194,7 @@ func (m *Message) triggered(a *Alert) *pagerDutyPayload {
 // digested returns what the incident of so many alerts says that have none of their own.
 func (m *Message) digested(more int) *pagerDutyPayload {
 	return &pagerDutyPayload{
-		Summary: firstLine(fmt.Sprintf("%d more of %s", more, m.Subject()), maxSummary), Source: m.Collection.ARMID(), Severity: "error",
+		Summary: oneLine(fmt.Sprintf("%d more of %s", more, m.Subject()), maxSummary), Source: m.Collection.ARMID(), Severity: "error",
 		Timestamp: m.Alerts[len(m.Alerts)-1].Time.UTC(), Group: m.Collection.Name, Class: "digest", Details: map[string]any{"counts": m.Counts},
 	}
 }

@@ -70,7 +70,7 @@ type Match struct {
 }
 
 // Ended returns the events of an execution that ended.
-func (w *Watch) Ended(rules []Rule, e *job.Ending) (matches []Match) {
+func (w *Watch) Ended(rules []Rule, e *job.ExecutionEnd) (matches []Match) {
 	add := func(event job.Event, keys []string) {
 		if len(keys) > 0 {
 			matches = append(matches, Match{event, keys})

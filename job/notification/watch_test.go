@@ -20,7 +20,7 @@ func live(rules []notification.Rule, w *notification.Watch, executions string) (
 	for _, e := range executions {
 		failed := e == 'x'
 		text := ""
-		for _, m := range w.Ended(rules, &job.Ending{Failed: failed, FailedBefore: failures}) {
+		for _, m := range w.Ended(rules, &job.ExecutionEnd{Failed: failed, FailedBefore: failures}) {
 			text += fmt.Sprint(m.Event, m.Keys)
 		}
 		events = append(events, text)
@@ -70,8 +70,8 @@ func TestARuleThatIsAddedDuringAStreakIsRaisedAtTheNextFailure(t *testing.T) {
 	w := new(notification.Watch)
 	live(nil, w, "xxx")
 	rules := []notification.Rule{{Key: "a", On: []job.Event{job.EventFailed}, After: 2}}
-	require.Equal(t, []notification.Match{{Event: job.EventFailed, Keys: []string{"a"}}}, w.Ended(rules, &job.Ending{Failed: true, FailedBefore: 3}))
-	require.Empty(t, w.Ended(rules, &job.Ending{Failed: true, FailedBefore: 4}))
+	require.Equal(t, []notification.Match{{Event: job.EventFailed, Keys: []string{"a"}}}, w.Ended(rules, &job.ExecutionEnd{Failed: true, FailedBefore: 3}))
+	require.Empty(t, w.Ended(rules, &job.ExecutionEnd{Failed: true, FailedBefore: 4}))
 }
 
 func TestLateIsRaisedForEachExecutionThatBeganLate(t *testing.T) {
@@ -79,7 +79,7 @@ func TestLateIsRaisedForEachExecutionThatBeganLate(t *testing.T) {
 	rules := []notification.Rule{{Key: "a", On: []job.Event{job.EventLate}, LateBy: "PT1M"}}
 	w := new(notification.Watch)
 	late := func(d time.Duration, manual bool) int {
-		return len(w.Ended(rules, &job.Ending{Execution: job.Execution{Due: noon}, Began: noon.Add(d), Manual: manual}))
+		return len(w.Ended(rules, &job.ExecutionEnd{Execution: job.Execution{Due: noon}, Began: noon.Add(d), Manual: manual}))
 	}
 	require.Zero(t, late(time.Minute, false))
 	require.Equal(t, 1, late(time.Minute+time.Nanosecond, false))
@@ -101,9 +101,9 @@ func TestAJobIsQuietOnceUntilItSucceeds(t *testing.T) {
 	require.Equal(t, []string{"b"}, w.Silent(rules, time.Time{}, at(3*time.Hour)))
 	require.Zero(t, w.Next(rules, time.Time{}))
 
-	w.Ended(rules, &job.Ending{Failed: true})
+	w.Ended(rules, &job.ExecutionEnd{Failed: true})
 	require.Zero(t, w.Next(rules, time.Time{}), "a failure is no success")
-	w.Ended(rules, &job.Ending{})
+	w.Ended(rules, &job.ExecutionEnd{})
 	success := at(4 * time.Hour)
 	require.Equal(t, success.Add(time.Hour), w.Next(rules, success))
 	w.Rest(at(10 * time.Hour))

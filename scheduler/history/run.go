@@ -39,7 +39,7 @@ type runReader struct {
 	began      time.Time // by its first event; zero if it is not known
 	pageSize   int32     // events to request at once
 
-	ended    map[int64]ending           // by ID of the event that scheduled the activity
+	ended    map[int64]activityEnd      // by ID of the event that scheduled the activity
 	started  map[int64]time.Time        // likewise
 	putOff   map[int64]int              // likewise: how often its host had no place
 	expected map[string]lookups.Pending // by activity ID: activities that have not ended, and cancelled ones
@@ -52,7 +52,8 @@ type runReader struct {
 func (r *Reader) run(workflowID, runID string, pageSize int32) *runReader {
 	return &runReader{
 		Reader: r, workflowID: workflowID, runID: runID, pageSize: pageSize,
-		ended: map[int64]ending{}, started: map[int64]time.Time{}, putOff: map[int64]int{}, expected: map[string]lookups.Pending{},
+		ended: map[int64]activityEnd{}, started: map[int64]time.Time{}, putOff: map[int64]int{},
+		expected:    map[string]lookups.Pending{},
 		undescribed: map[string]action{},
 	}
 }
@@ -62,11 +63,11 @@ type action struct {
 	event int64 // that scheduled it
 	id    string
 	input activities.Input
-	end   *ending // nil: it has not ended
+	end   *activityEnd // nil: it has not ended
 }
 
-// An ending is how an activity ended.
-type ending struct {
+// An activityEnd is how an activity ended.
+type activityEnd struct {
 	at     time.Time
 	result *common.Payloads // set if it completed
 	err    error            // nil if it completed
@@ -178,16 +179,16 @@ func (r *runReader) event(e *history.HistoryEvent) {
 	switch e.GetEventType() {
 	case enums.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
 		a := e.GetActivityTaskCompletedEventAttributes()
-		r.end(a.GetScheduledEventId(), ending{at: at, result: a.GetResult()})
+		r.end(a.GetScheduledEventId(), activityEnd{at: at, result: a.GetResult()})
 	case enums.EVENT_TYPE_ACTIVITY_TASK_FAILED:
 		a := e.GetActivityTaskFailedEventAttributes()
-		r.end(a.GetScheduledEventId(), ending{at: at, err: r.failure(a.GetFailure())})
+		r.end(a.GetScheduledEventId(), activityEnd{at: at, err: r.failure(a.GetFailure())})
 	case enums.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:
 		a := e.GetActivityTaskTimedOutEventAttributes()
-		r.end(a.GetScheduledEventId(), ending{at: at, err: r.failure(a.GetFailure())})
+		r.end(a.GetScheduledEventId(), activityEnd{at: at, err: r.failure(a.GetFailure())})
 	case enums.EVENT_TYPE_ACTIVITY_TASK_CANCELED:
 		r.end(
-			e.GetActivityTaskCanceledEventAttributes().GetScheduledEventId(), ending{at: at, err: temporal.NewCanceledError()},
+			e.GetActivityTaskCanceledEventAttributes().GetScheduledEventId(), activityEnd{at: at, err: temporal.NewCanceledError()},
 		)
 	case enums.EVENT_TYPE_ACTIVITY_TASK_STARTED:
 		a := e.GetActivityTaskStartedEventAttributes()
@@ -206,7 +207,7 @@ func (r *runReader) failure(f *failure.Failure) error {
 	return wfclient.ErrorOf(r.core.Converter, r.workflowID, f)
 }
 
-func (r *runReader) end(scheduled int64, e ending) {
+func (r *runReader) end(scheduled int64, e activityEnd) {
 	r.ended[scheduled] = e
 	r.open++
 }
@@ -270,7 +271,7 @@ func (r *runReader) add(a *action, known *lookups.Pending) {
 
 // forgotten returns the record of the attempt that the server dropped, or may have dropped, when it
 // cancelled an activity: one that failed or was lost after the last lookup before the cancellation.
-func forgotten(end *ending, last *lookups.Pending, due time.Time) []job.Attempt {
+func forgotten(end *activityEnd, last *lookups.Pending, due time.Time) []job.Attempt {
 	lost := job.Attempt{Number: len(last.Attempts) + 1, Start: end.at, End: end.at}
 	unrecorded := last.Unrecorded(due, end.at)
 	switch {
@@ -297,7 +298,7 @@ func forgotten(end *ending, last *lookups.Pending, due time.Time) []job.Attempt 
 }
 
 // records returns the attempts recorded in the end of an activity.
-func (r *runReader) records(e *ending, input *activities.Input, started time.Time) []job.Attempt {
+func (r *runReader) records(e *activityEnd, input *activities.Input, started time.Time) []job.Attempt {
 	if e.err == nil {
 		return decode[activities.Output](r, e.result).Attempts
 	}

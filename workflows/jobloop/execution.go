@@ -65,7 +65,7 @@ func (j *loop) startDeferred(ctx workflow.Context) {
 func (j *loop) beginExecution(ctx workflow.Context, e *execution.Execution, what string, due time.Time) {
 	j.begun++
 	j.ExecutionCount++
-	j.Last = later(j.Last, later(workflow.Now(ctx), due))
+	j.Last = execution.Later(j.Last, execution.Later(workflow.Now(ctx), due))
 	e.Execution = job.Execution{
 		ID:         execution.ID(&j.Key, j.Created, workflow.GetInfo(ctx).FirstRunID, what),
 		Due:        due,
@@ -138,7 +138,7 @@ func (j *loop) settle(ctx workflow.Context, e *execution.Execution, err error) {
 			j.FaultedCount++
 		}
 	}
-	end := e.Ending(workflow.Now(ctx), err != nil)
+	end := e.End(workflow.Now(ctx), err != nil)
 	j.Outcomes.Add(&end)
 	j.Recent.Add(end.Mark(), workflow.Now(ctx))
 	j.raiser.Ended(ctx, &end)

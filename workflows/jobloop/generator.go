@@ -170,14 +170,6 @@ func (g *generator) replan(ctx workflow.Context, enabled bool) {
 	g.record(ctx, r)
 }
 
-// later returns the later of two times.
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
 // earlier returns the earlier of two times, of which zero stands for never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {

@@ -162,7 +162,7 @@ func (j *loop) decide(ctx workflow.Context) {
 		case plan.Skip:
 			j.generator.drop(ctx, j.BusyUntil, job.OutcomeSkipped, job.WhyStillRunning)
 		case plan.Miss:
-			j.generator.drop(ctx, later(due, j.CatchUp), job.OutcomeMissed,
+			j.generator.drop(ctx, execution.Later(due, j.CatchUp), job.OutcomeMissed,
 				job.WhyCrowded(execution.MaxOverlapping))
 		case plan.CatchUp:
 			if j.generator.catchUp(ctx, due, now); j.Plan.More {
@@ -255,9 +255,9 @@ func (j *loop) wake(now time.Time) time.Time {
 	}
 	wake = earlier(wake, now.Truncate(maxSleep).Add(2*maxSleep)) // the same time for long, so that the timer is kept
 	if held := j.executions.HeldUntil(now); !held.IsZero() {
-		wake = later(wake, held)
+		wake = execution.Later(wake, held)
 	} else if !wake.After(now) { // waiting for ask
-		wake = later(wake, j.askAgain)
+		wake = execution.Later(wake, j.askAgain)
 	}
 	return wake
 }

@@ -10,7 +10,7 @@ import (
 // show keeps what Temporal's lists, Web UI and CLI show of the job.
 func (j *loop) show(ctx workflow.Context) {
 	now := j.snapshot().At(workflow.Now(ctx))
-	p := visibility.Progress{Optional: j.Optional, Outcomes: &j.Outcomes, Listed: &j.Listed, ListedNext: &j.ListedNext}
+	p := visibility.Listing{Optional: j.Optional, Outcomes: &j.Outcomes, Listed: &j.Listed, ListedNext: &j.ListedNext}
 	if next := now.Status.NextExecutionTime; next != nil && j.ShowNext {
 		p.Next = next.Time
 	}

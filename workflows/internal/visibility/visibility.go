@@ -12,7 +12,7 @@ import (
 )
 
 // ShowState updates the search attribute of a job's state, and in the same command that of its last outcome: see
-// [Progress].
+// [Listing].
 func ShowState(ctx workflow.Context, k *job.Key, s job.State, optional Optional, o *job.Outcomes, listed *job.Outcome) {
 	state := temporal.NewSearchAttributeKeyKeyword(workflows.AttributeState).ValueSet(string(s))
 	upsert(ctx, k, append(outcome(optional, o, listed), state))
@@ -45,8 +45,8 @@ func (o Optional) Record(ctx workflow.Context) (Optional, error) {
 	return o, err
 }
 
-// A Progress is the state of a job that Temporal's lists show. Listed values are not written again.
-type Progress struct {
+// A Listing is the state of a job that Temporal's lists show. Listed values are not written again.
+type Listing struct {
 	Optional   Optional
 	Outcomes   *job.Outcomes
 	Listed     *job.Outcome // the last outcome that is listed; set to the one of Outcomes
@@ -56,7 +56,7 @@ type Progress struct {
 }
 
 // Show updates what Temporal's lists show of a job.
-func (p *Progress) Show(ctx workflow.Context, k *job.Key) {
+func (p *Listing) Show(ctx workflow.Context, k *job.Key) {
 	changed := outcome(p.Optional, p.Outcomes, p.Listed)
 	if key := temporal.NewSearchAttributeKeyTime(workflows.AttributeNextRun); !p.Next.Equal(*p.ListedNext) {
 		if *p.ListedNext = p.Next; p.Next.IsZero() {

@@ -49,7 +49,7 @@ func (r *Raiser) rules() []notification.Rule {
 }
 
 // Ended raises the events of an execution that ended. The job's outcomes have it already.
-func (r *Raiser) Ended(ctx workflow.Context, e *job.Ending) {
+func (r *Raiser) Ended(ctx workflow.Context, e *job.ExecutionEnd) {
 	if r.State.Failure = nil; e.Failed {
 		r.State.Failure = &Failure{e.ID, e.Due, e.Attempts}
 	}

@@ -117,13 +117,10 @@ func (e *Execution) MaxAttempts() int {
 	return policy.Attempts()
 }
 
-// noRecord is why an execution failed of which nothing is recorded.
-const noRecord = "No worker recorded the outcome; the request may have been sent."
-
-// Ending returns how the execution ended, which the workflow learned now.
-func (e *Execution) Ending(now time.Time, failed bool) job.Ending {
-	return job.Ending{
-		Execution: e.Execution, Manual: e.Manual, Failed: failed, Error: cmp.Or(e.Error, noRecord),
+// End returns how the execution ended, which the workflow learned now.
+func (e *Execution) End(now time.Time, failed bool) job.ExecutionEnd {
+	return job.ExecutionEnd{
+		Execution: e.Execution, Manual: e.Manual, Failed: failed, Error: cmp.Or(e.Error, job.ExecutionLost),
 		Began: e.Began, Ended: e.EndedAt(now), Attempts: e.Attempts,
 	}
 }

@@ -48,7 +48,7 @@ func (e *Execution) Options(input *activities.Input, now time.Time, loss time.Du
 		options.StartToCloseTimeout += reportTime
 	}
 	when := "due"
-	switch begin := later(e.Due, e.Next); {
+	switch begin := Later(e.Due, e.Next); {
 	case held > leastHeld:
 		when, e.Loss = "held by a worker until", loss
 	case loss == activities.MinHeldLoss && now.Sub(begin) < soon:
@@ -87,7 +87,8 @@ func retryPolicy(in *activities.Input) *temporal.RetryPolicy {
 	}
 }
 
-func later(a, b time.Time) time.Time {
+// Later returns the later of two times.
+func Later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}

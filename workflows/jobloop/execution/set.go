@@ -130,7 +130,7 @@ func (s *Set) NewestManualRun() (newest int) {
 // RanBy notes that a manual run began then: if an execution returns to the plan, the manual run is the job's last one.
 func (s *Set) RanBy(begin time.Time) {
 	for _, e := range s.all {
-		e.Undo.Last = later(e.Undo.Last, begin)
+		e.Undo.Last = Later(e.Undo.Last, begin)
 	}
 }
 

@@ -108,7 +108,7 @@ func (e *Execution) near(p *lookups.Pending, now time.Time) bool {
 	if p.Sent || p.Ended != nil || p.Next.After(now.Add(e.margin())) {
 		return false
 	}
-	late := now.Sub(later(e.Due, p.Began))
+	late := now.Sub(Later(e.Due, p.Began))
 	crashed := p.Held && !e.Sent && late >= presumedCrashedAfter && late < e.Loss-takeoverMargin
 	return !crashed
 }

@@ -24,7 +24,7 @@ func TestTheEndOfAnExecutionTellsHowManyFailedBeforeIt(t *testing.T) {
 		{false, 0, 0},
 		{true, 0, 1},
 	} {
-		e := job.Ending{Ended: at, Failed: tt.failed}
+		e := job.ExecutionEnd{Ended: at, Failed: tt.failed}
 		o.Add(&e)
 		require.Equal(t, tt.before, e.FailedBefore)
 		require.Equal(t, tt.after, o.ConsecutiveFailures)

@@ -51,8 +51,8 @@ const (
 	StageEnded   Stage = "ended"
 )
 
-// A Progress is an execution as it stands.
-type Progress struct {
+// An ExecutionStatus is an execution as it stands.
+type ExecutionStatus struct {
 	Key   Key
 	Name  string // see [ExecutionName]
 	Stage Stage
@@ -101,7 +101,7 @@ func (s *Status) AddFailure(last *LastError, retry *Retry) {
 }
 
 // Conclude sets the outcome of an execution that has ended, from its records.
-func (p *Progress) Conclude() {
+func (p *ExecutionStatus) Conclude() {
 	if p.Stage != StageEnded {
 		return
 	}

@@ -179,7 +179,7 @@ const (
 
 // Execution returns an execution of a job by its name, with its entries in the history. The error is of kind
 // [job.KindNotFound] if the job has never had it.
-func (s *Service) Execution(ctx context.Context, k job.Key, name string) (e job.Progress, err error) {
+func (s *Service) Execution(ctx context.Context, k job.Key, name string) (e job.ExecutionStatus, err error) {
 	if err := k.Validate(); err != nil {
 		return e, err
 	}
@@ -200,7 +200,7 @@ func (s *Service) Execution(ctx context.Context, k job.Key, name string) (e job.
 		if err != nil {
 			return e, s.core.Error(ctx, err, core.MissingJob(k))
 		}
-		e = job.Progress{
+		e = job.ExecutionStatus{
 			Key: j.Key, Name: job.ExecutionName(registration, repeat), Stage: job.StageEnded,
 			Execution: job.Execution{Repeat: repeat, Job: j.Key.Name, Collection: j.Key.Collection.Name},
 		}
@@ -217,7 +217,7 @@ func (s *Service) Execution(ctx context.Context, k job.Key, name string) (e job.
 // locate sets how an execution stands that has not ended. It returns false if what the workflow and the server say
 // does not fit, since it has just changed.
 func (s *Service) locate(
-	ctx context.Context, j *job.Job, found *workflowservice.DescribeWorkflowExecutionResponse, e *job.Progress,
+	ctx context.Context, j *job.Job, found *workflowservice.DescribeWorkflowExecutionResponse, e *job.ExecutionStatus,
 ) bool {
 	if j.Running == nil {
 		return true

@@ -98,6 +98,27 @@ func anAPIAsksWhoCalls(t *testing.T) {
 	hidesResponses(t)
 }
 
+func anAPIHasAConsole(t *testing.T) {
+	stay := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	_, with := apiOf(t, nil)
+	_, without := apiOf(t, nil, "--console=false")
+	for at, want := range map[string]int{with: http.StatusSeeOther, without: http.StatusOK} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, at+"/", nil)
+		require.NoError(t, err)
+		r.Header.Set("Accept", "text/html")
+		answer, err := stay.Do(r)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, want, answer.StatusCode)
+	}
+	for at, want := range map[string]int{with: http.StatusOK, without: http.StatusNotFound} {
+		answer, err := http.Get(at + "/console/about")
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, want, answer.StatusCode)
+	}
+}
+
 // hidesResponses asks a node for a history, since an API without Temporal has none.
 func hidesResponses(t *testing.T) {
 	t.Helper()

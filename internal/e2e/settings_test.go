@@ -27,6 +27,7 @@ var settingCases = []struct {
 	{"token-file access hide-responses audit-log trusted-proxies session-key-file ALMANAC_SESSION_KEY session-lifetime log-level", anAPIAsksWhoCalls},
 	{"oidc-issuer oidc-audience oidc-client-id oidc-client-secret-file ALMANAC_OIDC_CLIENT_SECRET oidc-login-issuer oidc-scopes public-url", anAPIAsksAnIssuer},
 	{"tls-cert (dev, server, api, worker, codec) tls-key client-ca unauthenticated max-rate-per-caller max-in-flight-per-caller egress-allow (api, worker) mail-domains", anAPIHasAFrontDoor},
+	{"console", anAPIHasAConsole},
 	{"client-crl", anAPIRefusesRevokedCertificates},
 	{"listen (healthcheck) tls-cert (healthcheck) live", theHealthCheckAsksWhatItIsTold},
 	{"listen (worker) poll-timeout", aWorkerHasItsSettings},

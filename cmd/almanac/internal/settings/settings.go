@@ -32,6 +32,7 @@ type Config struct {
 	Hosts                                                       *web.Hosts // names that the servers answer to
 	// nil: links begin with the host of the request
 	PublicURL *url.URL
+	Console   bool
 
 	CodecToken string
 	Origins    []string // that may call the codec server

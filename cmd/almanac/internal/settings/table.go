@@ -87,6 +87,10 @@ func (c *Config) table() []Group {
 				More: "Links in answers (`nextLink`, `Location`, `Azure-AsyncOperation`) begin with it. Without it " +
 					"they begin with `http://`, or `https://` with TLS, and the `Host` of the request. " +
 					"[Alerts](notifications.md#what-is-sent), which workers send, link to the history of their job only with it."},
+			{Flag: "console", Variable: "ALMANAC_CONSOLE", Commands: "dev server api", Value: Bool(&c.Console), Default: "true",
+				Help: "Serve the web console at /console/.",
+				More: "Browsers that ask for `/` are sent there. It is [closed as the API is](console.md#who-may-see-it): who " +
+					"may do what, limits and the audit log are the same."},
 		}},
 		c.accessSettings(),
 		c.serverSettings(),

@@ -14,6 +14,7 @@ import (
 	"almanac/access/token"
 	"almanac/api"
 	"almanac/api/guard"
+	"almanac/console"
 	"almanac/internal/audit/refusals"
 	"almanac/internal/ratelimit"
 )
@@ -65,7 +66,11 @@ func (p *Process) protectAPI(o *api.Options) *login.Handler {
 	if !p.Authenticating() {
 		return nil
 	}
-	pages, sessions := p.pages(p.PublicURL, "/docs", o.Callers)
+	home := "/docs"
+	if p.Console {
+		home = console.Path
+	}
+	pages, sessions := p.pages(p.PublicURL, home, o.Callers)
 	o.Access = &guard.Access{Authenticators: p.withSessions(sessions), Policy: p.assignments}
 	return pages
 }

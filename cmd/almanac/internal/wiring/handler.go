@@ -22,8 +22,12 @@ func (p *Process) Handler(s api.Scheduler) http.Handler {
 	}
 	pages := p.protectAPI(&o)
 	h := api.New(s, o)
+	shown := p.console(h, &o, pages != nil)
 	if pages != nil {
 		h = pages.Before(h, p.Hosts.Check)
+	}
+	if shown != nil {
+		h = shown.Before(h)
 	}
 	return p.Proxies.Resolve(h)
 }

@@ -66,7 +66,7 @@ func TestWhoHasLoggedInAtAnIssuerMayDoWhatTheAssignmentsOfNowSay(t *testing.T) {
 	}
 	policy := written(t, "access.yaml", assigned("reader"))
 	base := served(t, map[string]string{"ALMANAC_OIDC_CLIENT_SECRET": idp.ClientSecret}, "--oidc-issuer", idp.Issuer(), "--oidc-audience", "api", "--access", policy,
-		"--oidc-client-id", idp.ClientID, "--oidc-scopes", "groups")
+		"--oidc-client-id", idp.ClientID, "--oidc-scopes", "groups", "--console=false")
 	ask := browse(t, base)
 
 	status, body := ask(http.MethodGet, "/docs", "none", nil)
@@ -108,7 +108,7 @@ func TestProcessesWithTheSameSessionKeyKnowEachOthersSessions(t *testing.T) {
 	tokens := written(t, "tokens.yaml", fmt.Sprintf("- {name: ci, sha256: %x, role: reader, scope: /}", token.HashOf(secret)))
 	key := map[string]string{"ALMANAC_SESSION_KEY": strings.Repeat("k", 32)}
 	for name, variables := range map[string]map[string]string{"the same": key, "others": nil} {
-		first, second := served(t, variables, "--token-file", tokens), served(t, variables, "--token-file", tokens)
+		first, second := served(t, variables, "--token-file", tokens, "--console=false"), served(t, variables, "--token-file", tokens)
 		ask := browse(t, "")
 		status, _ := ask(http.MethodPost, first+"/login", "same-origin", url.Values{"token": {secret}})
 		require.Equal(t, http.StatusOK, status)

@@ -1,0 +1,253 @@
+package console
+
+import (
+	"fmt"
+	"html/template"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// An svg is made of texts that a chart writes itself; what comes from elsewhere is escaped by escape.
+type svg struct{ strings.Builder }
+
+func (s *svg) add(format string, values ...any) { fmt.Fprintf(&s.Builder, format, values...) }
+
+func (s *svg) html() template.HTML { return template.HTML(s.String()) } //nolint:gosec // see svg
+
+func escape(text string) string { return template.HTMLEscapeString(text) }
+
+// percent returns a position in per cent, which keeps the size of text at every width.
+func percent(v float64) string {
+	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(v, 'f', 3, 64), "0"), ".") + "%"
+}
+
+// outcomes are the words of a bar, in the order in which they are counted.
+var outcomes = []struct {
+	sign rune
+	word string
+}{
+	{'s', "succeeded"}, {'r', "succeeded after a retry"}, {'f', "failed"}, {'m', "missed"}, {'k', "skipped"}, {'c', "cancelled"}, {'u', "running"},
+}
+
+// bars shows the last n outcomes, the newest at the right: shape before colour. The signs are s, r, f, m, k, c and u.
+func bars(pattern string, n int, what string) template.HTML {
+	if len(pattern) > n {
+		pattern = pattern[len(pattern)-n:]
+	}
+	var classes []string
+	paths := map[string]*svg{}
+	add := func(class, format string, values ...any) {
+		if paths[class] == nil {
+			paths[class] = new(svg)
+			classes = append(classes, class)
+		}
+		paths[class].add(format, values...)
+	}
+	for i := range n {
+		x, sign := i*5, byte('.')
+		if at := i - (n - len(pattern)); at >= 0 {
+			sign = pattern[at]
+		}
+		bar(add, x, sign)
+	}
+	var out svg
+	out.add(`<svg viewBox="0 0 %d 16" width="%d" height="16" role="img" aria-label="%s">`, n*5-1, n*5-1, escape(barsLabel(pattern, what)))
+	for _, class := range classes {
+		out.add(`<path class="%s" d="%s"/>`, class, paths[class])
+	}
+	out.add(`</svg>`)
+	return out.html()
+}
+
+// bar adds one bar.
+func bar(add func(class, format string, values ...any), x int, sign byte) {
+	hollow := strconv.FormatFloat(float64(x)+.625, 'f', -1, 64)
+	switch sign {
+	case 's':
+		add("b-ok", "M%d 6h4v10h-4z", x)
+	case 'r':
+		add("b-ok", "M%d 10h4v6h-4z", x)
+		add("b-again", "M%d 4h4v4h-4z", x)
+	case 'f':
+		add("b-fail", "M%d 0h4v16h-4z", x)
+	case 'm':
+		add("b-miss", "M%s 6.625h2.75v8.75h-2.75z", hollow)
+	case 'k', 'c':
+		add("b-skip", "M%d 13h4v3h-4z", x)
+	case 'u':
+		add("b-run", "M%s 6.625h2.75v8.75h-2.75zM%d 9v4", hollow, x+2)
+	default:
+		add("b-none", "M%d 15h4v1h-4z", x)
+	}
+}
+
+func barsLabel(pattern, what string) string {
+	var parts []string
+	for _, o := range outcomes {
+		if n := strings.Count(pattern, string(o.sign)); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, o.word))
+		}
+	}
+	if len(parts) == 0 {
+		return "No run yet"
+	}
+	return fmt.Sprintf("%s %d: %s", what, len(pattern), strings.Join(parts, ", "))
+}
+
+// heights are those of the levels of a heat chart, in pixels.
+var heights = []int{1, 6, 11, 16, 22, 28}
+
+// level returns the tone of a number of occurrences.
+func level(n int) int {
+	level := 0
+	for i, least := range []int{0, 1, 5, 15, 40, 100} {
+		if n >= least {
+			level = i
+		}
+	}
+	return level
+}
+
+// A heatPiece is ten minutes of a heat chart.
+type heatPiece struct {
+	Chart template.HTML
+	Text  string // when it begins
+	Total int
+}
+
+// heat shows how many occurrences are due, in cells of ten seconds and pieces of ten minutes. The cells before now are
+// not counted. Tone and height say the same thing.
+func heat(cells []int, start time.Time, past int) (pieces []heatPiece) {
+	const perPiece = 60
+	for from := 0; from < len(cells); from += perPiece {
+		to := min(from+perPiece, len(cells))
+		begin := start.Add(time.Duration(from) * 10 * time.Second)
+		paths, total, most := map[string]*svg{}, 0, 0
+		for i := max(from, past); i < to; i++ {
+			l := level(cells[i])
+			class := fmt.Sprintf("q%d", l)
+			if paths[class] == nil {
+				paths[class] = new(svg)
+			}
+			paths[class].add("M%d %dh.86v%dh-.86z", i-from, 28-heights[l], heights[l])
+			total, most = total+cells[i], max(most, cells[i])
+		}
+		var out svg
+		out.add(`<svg viewBox="0 0 60 28" preserveAspectRatio="none" role="img" aria-label="%s to %s: %d due, at most %d within 10 s">`,
+			begin.Format("15:04"), begin.Add(10*time.Minute).Format("15:04"), total, most)
+		for l := range heights {
+			if path := paths[fmt.Sprintf("q%d", l)]; path != nil {
+				out.add(`<path class="q%d" d="%s"/>`, l, path)
+			}
+		}
+		if past >= from && past < to {
+			out.add(`<path class="now" d="M%d 0v28" stroke="currentColor" stroke-width=".25"/>`, past-from)
+		}
+		out.add(`</svg>`)
+		pieces = append(pieces, heatPiece{out.html(), begin.Format("15:04"), total})
+	}
+	return pieces
+}
+
+// A dayCell is what happened in a step of a day.
+type dayCell struct{ ok, late, failed, missed int }
+
+// day shows what ran above a line and what did not below it, on a scale of its own.
+func day(cells []dayCell, start time.Time, step time.Duration, title string) template.HTML {
+	const height = 92
+	base := height * .62
+	most, mostBelow := 1, 1
+	for _, c := range cells {
+		most, mostBelow = max(most, c.ok+c.late), max(mostBelow, c.failed+c.missed)
+	}
+	w := 100 / float64(len(cells))
+	var out svg
+	out.add(`<svg class="chart" height="%d" role="img" aria-label="%s">`, height+18, escape(title))
+	for i, c := range cells {
+		place := fmt.Sprintf(`x="%s" width="%s"`, percent(float64(i)*w+w*.1), percent(w*.8))
+		rect := func(class string, y, h float64) {
+			out.add(`<rect class="%s" %s y="%.1f" height="%.1f"/>`, class, place, y, h)
+		}
+		ran, late := base*float64(c.ok)/float64(most), base*float64(c.late)/float64(most)
+		if c.ok > 0 {
+			rect("c-ran", base-ran, ran)
+		}
+		if c.late > 0 {
+			rect("c-late", base-ran-max(late, 1), max(late, 1))
+		}
+		failed, missed := (height-base)*float64(c.failed)/float64(mostBelow), (height-base)*float64(c.missed)/float64(mostBelow)
+		if c.failed > 0 {
+			rect("c-fail", base+1, max(failed, 2))
+		}
+		if c.missed > 0 {
+			rect("c-miss-f", base+1+failed, max(missed, 2))
+		}
+	}
+	out.add(`<line class="rule" x1="0" x2="100%%" y1="%.1f" y2="%.1f"/>`, base+.5, base+.5)
+	dayTicks(&out, start, time.Duration(len(cells))*step, base, height)
+	out.add(`</svg>`)
+	return out.html()
+}
+
+// dayTicks adds the hours below a chart: every third, of which a phone shows every sixth.
+func dayTicks(out *svg, start time.Time, whole time.Duration, base float64, height int) {
+	first := start.Truncate(time.Hour)
+	for t := first; t.Before(start.Add(whole)); t = t.Add(time.Hour) {
+		if t.Before(start) || t.Hour()%3 != 0 {
+			continue
+		}
+		x := 100 * float64(t.Sub(start)) / float64(whole)
+		anchor, class := "middle", ""
+		if x < 2 {
+			anchor = "start"
+		} else if x > 98 {
+			anchor = "end"
+		}
+		if t.Hour()%6 != 0 {
+			class = ` class="lbl-w"`
+		}
+		out.add(`<g%s><line class="rule" x1="%s" x2="%s" y1="%.1f" y2="%.1f"/><text x="%s" y="%d" text-anchor="%s">%s</text></g>`,
+			class, percent(x), percent(x), base-2, base+3, percent(x), height+13, anchor, t.Format("15:04"))
+	}
+}
+
+// A month is a calendar of a month.
+type month struct {
+	Caption string
+	Weeks   [][]calDay
+}
+
+// A calDay is a day of a calendar. Its Number is 0 before the first and after the last.
+type calDay struct {
+	Number int
+	Class  string
+	Lines  []calLine
+}
+
+// A calLine is a line in a day.
+type calLine struct {
+	Mark, Label, Text string
+	Link              string // "": none
+}
+
+// calendar returns the month of a day, with lines by day.
+func calendar(of time.Time, today time.Time, lines map[int][]calLine, classes map[int]string) month {
+	first := time.Date(of.Year(), of.Month(), 1, 12, 0, 0, 0, of.Location())
+	m := month{Caption: first.Format("January 2006")}
+	before := (int(first.Weekday()) + 6) % 7 // a week begins on Monday
+	week := make([]calDay, before, 7)
+	for t := first; t.Month() == first.Month(); t = t.AddDate(0, 0, 1) {
+		d := calDay{Number: t.Day(), Class: classes[t.Day()], Lines: lines[t.Day()]}
+		if t.Format(time.DateOnly) == today.Format(time.DateOnly) {
+			d.Class = strings.TrimSpace(d.Class + " today")
+		}
+		if week = append(week, d); len(week) == 7 {
+			m.Weeks, week = append(m.Weeks, week), nil
+		}
+	}
+	if len(week) > 0 {
+		m.Weeks = append(m.Weeks, append(week, make([]calDay, 7-len(week))...))
+	}
+	return m
+}

@@ -1,0 +1,141 @@
+// Package console is the web console of Almanac: pages that show jobs, what they did and what comes next, and that steer
+// them.
+//
+// Its pages are made on the server and work without scripts. It asks the API's own handler, in the same process, through
+// package client, as whoever sent the request: what a caller may see and do, limits, and the audit log are those of the
+// API. It keeps nothing, so that any number of processes may serve it.
+package console
+
+import (
+	"crypto/rand"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"almanac/access"
+	"almanac/client"
+)
+
+// Path is the path of the first page, below that of the API.
+const Path = root + "/"
+
+// root is the path of the console below that of the API.
+const root = "/console"
+
+// Options configure the console. API is required.
+type Options struct {
+	// API answers the calls of the pages.
+	API http.Handler
+
+	// PublicURL is where browsers reach the API. Nil means the host of each request, and no path before that of the API.
+	PublicURL *url.URL
+
+	// Who returns the caller of a request, and what that caller may do: pages do not show what would be refused. Nil
+	// means that everyone may do everything.
+	Who func(r *http.Request) (Caller, error)
+
+	// Login is whether there is a login page, at /login.
+	Login bool
+
+	// Version of the program is shown at the foot of each page.
+	Version string
+
+	// Now returns the time. Nil means [time.Now].
+	Now func() time.Time
+}
+
+// A Caller is who sent a request.
+type Caller struct {
+	Name  string // "" if it is not known
+	Known bool
+	May   func(action access.Action, collection, job string) bool // names may be empty: in any
+}
+
+// anyone may do everything.
+var anyone = Caller{Known: true, May: func(access.Action, string, string) bool { return true }}
+
+// A Console serves the pages.
+type Console struct {
+	Options
+	client *client.Client
+	prefix string // of the paths that browsers use, without a slash at its end
+	secure bool   // browsers reach it by TLS
+	words  cache
+	mux    *http.ServeMux
+}
+
+// New returns a console.
+func New(o Options) (*Console, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Who == nil {
+		o.Who = func(*http.Request) (Caller, error) { return anyone, nil }
+	}
+	c, err := client.New("http://localhost", client.Options{Transport: client.ServedBy(o.API)})
+	if err != nil {
+		return nil, err
+	}
+	s := &Console{Options: o, client: c, mux: http.NewServeMux()}
+	if o.PublicURL != nil {
+		s.prefix, s.secure = strings.TrimSuffix(o.PublicURL.EscapedPath(), "/"), o.PublicURL.Scheme == "https"
+	}
+	s.routes()
+	return s, nil
+}
+
+// routes registers the pages and what their forms do.
+func (s *Console) routes() {
+	const job = "/jobs/{collection}/{job}"
+	s.mux.HandleFunc("GET "+root, func(w http.ResponseWriter, r *http.Request) { s.redirect(w, r, "/") })
+	s.mux.HandleFunc("GET "+root+"/{$}", s.home)
+	s.mux.HandleFunc("GET "+root+"/assets/{version}/{file}", serveAsset)
+	for path, show := range map[string]func(*page) error{
+		"/jobs": s.collections, "/jobs/{collection}": s.jobs, job: s.job,
+		job + "/delete": s.confirmDelete, job + "/executions/{execution}": s.execution, "/about": s.about,
+	} {
+		s.mux.HandleFunc("GET "+root+path, s.reading(show))
+	}
+	for path, do := range map[string]func(*page) (string, error){
+		job + "/run": s.run, job + "/skip": s.skip, job + "/enable": s.enable, job + "/disable": s.disable,
+		job + "/rerun": s.rerun, job + "/delete": s.deleteJob,
+		"/jobs/{collection}/enable": s.enableCollection, "/jobs/{collection}/disable": s.disableCollection,
+		"/zone": s.setZone,
+	} {
+		s.mux.HandleFunc("POST "+root+path, s.changing(do))
+	}
+	s.mux.HandleFunc(root+"/", s.reading(func(*page) error { return errNoPage }))
+}
+
+// Before returns a handler that answers requests to the console, sends browsers that ask for / there, and passes all
+// others to next.
+func (s *Console) Before(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path := r.URL.Path
+		switch {
+		case path == root || strings.HasPrefix(path, root+"/"):
+			s.mux.ServeHTTP(w, r)
+		case path == "/" && r.Method == http.MethodGet && wantsPage(r):
+			s.redirect(w, r, "/")
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// wantsPage reports whether a browser that opens a page sent a request.
+func wantsPage(r *http.Request) bool {
+	mode := r.Header.Get("Sec-Fetch-Mode")
+	return strings.Contains(r.Header.Get("Accept"), "text/html") && (mode == "" || mode == "navigate")
+}
+
+// redirect sends a browser to a path of the console.
+func (s *Console) redirect(w http.ResponseWriter, _ *http.Request, to string) {
+	w.Header().Set("Location", s.prefix+root+to)
+	w.Header().Set("Vary", "Accept, Sec-Fetch-Mode")
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+// newToken returns a text that nobody guesses.
+func newToken() string { return rand.Text() }

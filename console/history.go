@@ -1,0 +1,302 @@
+package console
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"almanac/client"
+)
+
+// A history is a part of the history of a job: its executions, and occurrences that were not run, newest first.
+type history struct {
+	Rows  []occurrence
+	Shows []filterEntry
+	Older string // the link to what is before; "" if there is nothing
+	First string // the link to the newest, unless they are shown
+	Empty string // why there is none
+
+	late, took []time.Duration // of the executions
+	pattern    string          // the outcomes, the oldest first: see bars
+}
+
+// An occurrence is an execution or an occurrence that was not run.
+type occurrence struct {
+	Mark, Word string
+	At         *stamp
+	Before     string // what is said before what was said
+	Said       said
+	By         string // who ran it by hand
+	Late, Took string
+	Attempts   []attempt // of an execution with several
+}
+
+// An attempt is one of an execution.
+type attempt struct {
+	Mark, Word, Name string
+	At               *stamp
+	Said             said
+	Late, Took       string
+}
+
+// shows are the choices of the history.
+var shows = [][2]string{
+	{"", "All"}, {"Failed", "Failed"}, {"Completed", "Succeeded"}, {"Missed", "Missed"}, {"Skipped", "Skipped"}, {"Cancelled", "Cancelled"},
+}
+
+func (p *page) history(v *jobView, j *client.Job, clock clock) (h history, err error) {
+	q := p.r.URL.Query()
+	list := client.List{Token: q.Get("before")}
+	chosen := q.Get("show")
+	link := p.Link(v.Path)
+	for _, show := range shows {
+		to := link
+		if show[0] != "" {
+			to = pageLink(link, "show", show[0])
+		}
+		h.Shows = append(h.Shows, filterEntry{show[1], to + "#history", chosen == show[0]})
+		if chosen == show[0] && show[0] != "" {
+			list.Filter, link = "status eq "+show[0], to
+		}
+	}
+	found, err := p.api().HistoryPage(p.ctx, v.Collection, v.Name, list)
+	if err != nil {
+		return h, err
+	}
+	retrying := ""
+	if s := j.Properties.Status; s != nil && s.Retry != nil {
+		retrying = s.Retry.Execution
+	}
+	h.group(found.Value, retrying, clock)
+	if found.Next != "" {
+		h.Older = pageLink(link, "before", found.Next) + "#history"
+	}
+	if list.Token != "" {
+		h.First = link + "#history"
+	}
+	h.Empty = "It has not run yet. Its first attempt will be here."
+	if list.Filter != "" {
+		h.Empty = "No entry of this kind is kept."
+	}
+	if list.Filter != "" || list.Token != "" { // figures are of the newest executions of all kinds
+		h.late, h.took, h.pattern = nil, nil, ""
+	}
+	return h, nil
+}
+
+// group makes one entry of the attempts of each execution.
+func (h *history) group(entries []client.History, retrying string, clock clock) {
+	var order []int
+	executions := map[int][]client.HistoryProperties{}
+	for i, e := range entries {
+		key := e.Properties.RepeatCount
+		if key == 0 {
+			key = -1 - i // an occurrence that was not begun
+		}
+		if executions[key] == nil {
+			order = append(order, key)
+		}
+		executions[key] = append(executions[key], e.Properties)
+	}
+	signs := []byte{}
+	for _, key := range order {
+		attempts := executions[key]
+		slices.Reverse(attempts) // the oldest first
+		waits := key > 0 && strings.HasSuffix(retrying, "-"+itoa(key))
+		o, sign := h.occurrence(attempts, waits, clock)
+		h.Rows = append(h.Rows, o)
+		signs = append(signs, sign)
+	}
+	slices.Reverse(signs)
+	h.pattern = string(signs[max(0, len(signs)-20):])
+}
+
+// occurrence returns the entry of an execution, and its sign: see bars.
+func (h *history) occurrence(attempts []client.HistoryProperties, waits bool, clock clock) (o occurrence, sign byte) {
+	last := attempts[len(attempts)-1]
+	main, failed, withError := 0, 0, false
+	for _, a := range attempts {
+		if a.ActionName == client.ErrorAction {
+			withError = true
+			continue
+		}
+		main, last = main+1, a
+		if a.Status == client.OutcomeFailed {
+			failed++
+		}
+	}
+	o.Mark = markOf(last.Status)
+	o.Word, o.Said = words[o.Mark], saidOf(last.Message)
+	o.At = clock.at(last.ExpectedExecutionTime)
+	if o.At == nil {
+		o.At = clock.at(attempts[0].StartTime)
+	}
+	sign = map[client.Outcome]byte{
+		client.OutcomeCompleted: 's', client.OutcomeFailed: 'f', client.OutcomeMissed: 'm', client.OutcomeSkipped: 'k', client.OutcomeCancelled: 'c',
+	}[last.Status]
+	switch {
+	case waits:
+		o.Mark, o.Word, sign = "retry", words["retry"], 'u'
+	case last.Status == client.OutcomeFailed && last.RetryCount > 0:
+		o.Before = plural(last.RetryCount+1, "attempt", "attempts") + " failed: "
+	case last.Status == client.OutcomeCompleted && failed > 0:
+		sign = 'r'
+	}
+	if attempts[0].Caller != "" {
+		o.By = attempts[0].Caller
+	}
+	if late, ok := attempts[0].Lateness(); ok && o.By == "" {
+		o.Late = length(late)
+		h.late = append(h.late, late)
+	}
+	if ran := last.Status == client.OutcomeCompleted || last.Status == client.OutcomeFailed; ran && attempts[0].RetryCount == 0 {
+		took := last.EndTime.Sub(attempts[0].StartTime)
+		o.Took = length(took)
+		h.took = append(h.took, took)
+	}
+	if main > 1 || withError {
+		o.Attempts = attemptsOf(attempts, clock)
+	}
+	return o, sign
+}
+
+func attemptsOf(attempts []client.HistoryProperties, clock clock) (all []attempt) {
+	for _, a := range attempts {
+		kind := markOf(a.Status)
+		one := attempt{Mark: kind, Word: words[kind], Name: "attempt " + itoa(a.RetryCount+1), At: clock.milli(a.StartTime), Said: saidOf(a.Message)}
+		if a.ActionName == client.ErrorAction {
+			one.Name = "error action"
+			if a.RetryCount > 0 {
+				one.Name += ", attempt " + itoa(a.RetryCount+1)
+			}
+		}
+		if late, ok := a.Lateness(); ok && a.Caller == "" {
+			one.Late = length(late)
+		}
+		if !a.StartTime.IsZero() && !a.EndTime.IsZero() {
+			one.Took = length(a.EndTime.Sub(a.StartTime))
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// nextRuns are the occurrences of a job that are to come.
+type nextRuns struct {
+	Rows   []nextRow
+	Months []month
+	Note   string // how far the list goes
+	Empty  string // why there is none
+}
+
+// A nextRow is an occurrence to come.
+type nextRow struct {
+	At, Rel *stamp
+	Skip    *skipButton
+}
+
+// most is how many occurrences to come the page of a job lists.
+const most = 10
+
+// nextRuns returns when a job runs next: by its own plan for a week, and by its recurrence after that.
+func (p *page) nextRuns(v *jobView, j *client.Job, clock clock) (n nextRuns, err error) {
+	s := j.Properties.Status
+	if j.Properties.State != client.JobEnabled || s == nil || s.NextExecutionTime.IsZero() {
+		n.Empty = "Nothing is to come."
+		if s != nil && s.Reason != "" {
+			n.Empty = s.Reason
+		} else if j.Properties.State == client.JobDisabled {
+			n.Empty = "The job is disabled: no occurrence runs until someone enables it."
+		}
+		return n, nil
+	}
+	times, err := p.planned(v, j, clock)
+	if err != nil {
+		return n, err
+	}
+	for i, t := range times {
+		row := nextRow{At: clock.at(t), Rel: clock.rel(t)}
+		if i == 0 && t.Equal(s.NextExecutionTime) {
+			row.Skip = v.Skip
+		}
+		n.Rows = append(n.Rows, row)
+	}
+	n.Months = months(times, v.History.Rows, clock)
+	if len(times) < most {
+		n.Note = "It lists what is planned for the next seven days."
+	}
+	return n, nil
+}
+
+func (p *page) planned(v *jobView, j *client.Job, clock clock) (times []time.Time, err error) {
+	const ahead = 7*24*time.Hour - time.Minute
+	list := client.List{Top: most, Filter: "name eq " + quoted(v.Name)}
+	found, err := p.api().UpcomingPage(p.ctx, client.InCollection(v.Collection), clock.Now.Add(ahead).Truncate(time.Second), list)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range found.Value {
+		times = append(times, o.Properties.ExpectedExecutionTime)
+	}
+	next := j.Properties.Status.NextExecutionTime
+	if len(times) == 0 && next.After(clock.Now) {
+		times = append(times, next)
+	}
+	r := j.Properties.Recurrence
+	if len(times) == 0 || len(times) == most || r == nil || r.Count > 0 || j.Properties.StartTime == "" {
+		return times, nil // what comes after depends on what only the job knows
+	}
+	more, err := p.api().Preview(p.ctx, client.Preview{
+		Now: client.At(times[len(times)-1]), Take: most + 1,
+		Properties: &client.PreviewProperties{StartTime: j.Properties.StartTime, Recurrence: r},
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range more.Occurrences {
+		if t.After(times[len(times)-1]) && len(times) < most {
+			times = append(times, t)
+		}
+	}
+	return times, nil
+}
+
+// months returns the calendar of this month, and of the next if the list of what is to come reaches into it.
+func months(times []time.Time, _ []occurrence, clock clock) (all []month) {
+	if len(times) == 0 {
+		return nil
+	}
+	loc := clock.Now.Location()
+	byMonth := map[string]map[int][]calLine{}
+	for _, t := range times {
+		t = t.In(loc)
+		key := t.Format("2006-01")
+		if byMonth[key] == nil {
+			byMonth[key] = map[int][]calLine{}
+		}
+		lines := byMonth[key][t.Day()]
+		if len(lines) == 2 {
+			lines[1] = calLine{Text: "and more"}
+			continue
+		}
+		byMonth[key][t.Day()] = append(lines, calLine{Mark: "next", Label: words["next"], Text: t.Format("15:04")})
+	}
+	for key, from := "", times[0].In(loc); len(all) < 2; from = from.AddDate(0, 1, 1-from.Day()) {
+		key = from.Format("2006-01")
+		if byMonth[key] == nil {
+			break
+		}
+		all = append(all, calendar(from, clock.Now, byMonth[key], nil))
+	}
+	return all
+}
+
+// escapedQuery is a query for a link.
+func escapedQuery(pairs ...string) string {
+	q := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		q.Set(pairs[i], pairs[i+1])
+	}
+	return "?" + q.Encode()
+}

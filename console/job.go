@@ -1,0 +1,348 @@
+package console
+
+import (
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"almanac/access"
+	"almanac/client"
+)
+
+// A jobView is the page of a job.
+type jobView struct {
+	Collection, Name string
+	Path             string // of the job, without the console's own
+	Row              jobRow
+	Zone             string // of the job
+	Sends            string
+	Numbers          []number
+	Trouble          *trouble
+	Why              string // why nothing is next
+
+	History     history
+	Runs        nextRuns
+	Changes     []changeRow
+	NoChanges   string // why they are not shown
+	MoreChanges bool
+	Definition  template.HTML
+	Secrets     []string
+	Curl        string
+
+	Skip                                                *skipButton
+	Run, Rerun, Enable, Disable, Edit, Delete, MayWrite bool
+}
+
+// A number is a figure at the top of a page.
+type number struct {
+	Value template.HTML
+	Text  string
+	Times []*stamp // after the text
+}
+
+// A trouble is why a job fails.
+type trouble struct {
+	Kind, Mark string
+	Lead       string
+	At         *stamp
+	After      string // in bold, after the time
+	Text       string
+	Row        string // how many in a row
+	Since      *stamp
+}
+
+// A skipButton skips an occurrence.
+type skipButton struct{ Due, Text string }
+
+func (s *Console) job(p *page) error {
+	collection, name := p.names()
+	j, err := s.client.Job(p.ctx, collection, name)
+	if err != nil {
+		return err
+	}
+	v := &jobView{Path: jobPath(collection, name)}
+	v.Collection, v.Name = j.Names()
+	if v.Row, err = p.jobRow(j); err != nil {
+		return err
+	}
+	v.Zone, v.Sends = zoneOf(&j.Properties), sends(&j.Properties.Action)
+	clock := p.Clock.For(j.Properties.Recurrence)
+	if v.History, err = p.history(v, &j, clock); err != nil {
+		return err
+	}
+	if v.Runs, err = p.nextRuns(v, &j, clock); err != nil {
+		return err
+	}
+	if err := p.changes(v, clock); err != nil {
+		return err
+	}
+	v.numbers(&j, clock)
+	v.trouble(&j, clock)
+	p.allow(v, &j, clock)
+	v.Definition, v.Secrets = definition(&j.Properties), secretsOf(&j.Properties)
+	v.Curl = curl(p, collection, name, &j)
+	p.template, p.Title, p.Current, p.Main = "job", v.Name+" · "+v.Collection, "Jobs", v
+	p.Notice = doneNotice(p, v.Collection, v.Name)
+	return nil
+}
+
+func zoneOf(j *client.JobProperties) string {
+	if j.Recurrence == nil || j.Recurrence.TimeZone == "" {
+		return "UTC"
+	}
+	return j.Recurrence.TimeZone
+}
+
+// allow says which buttons the page has.
+func (p *page) allow(v *jobView, j *client.Job, clock clock) {
+	may := func(a access.Action) bool { return p.May(a, v.Collection, v.Name) }
+	state, status := j.Properties.State, j.Properties.Status
+	v.Run, v.MayWrite, v.Delete = may(access.RunJobs), may(access.WriteJobs), may(access.DeleteJobs)
+	v.Edit, v.MayWrite = false, false
+	v.Rerun = v.Run && v.Trouble != nil && status.Retry == nil
+	v.Enable = state == client.JobDisabled && may(access.EnableJobs)
+	v.Disable = state == client.JobEnabled && may(access.DisableJobs)
+	const latest = 10 * time.Second // a job can be skipped until then before it is due
+	if state == client.JobEnabled && status != nil && status.NextExecutionTime.Sub(clock.Now) > latest && may(access.SkipJobs) {
+		due := status.NextExecutionTime
+		v.Skip = &skipButton{string(client.At(due)), clock.short(due)}
+	}
+}
+
+// short returns a day, or the time of day for today.
+func (c clock) short(t time.Time) string {
+	t = t.In(c.Now.Location())
+	if t.Format(time.DateOnly) == c.Now.Format(time.DateOnly) {
+		return c.text(t, "")
+	}
+	return t.Format("2 Jan")
+}
+
+// numbers are the figures of a job.
+func (v *jobView) numbers(j *client.Job, clock clock) {
+	s := j.Properties.Status
+	if s == nil {
+		s = &client.JobStatus{}
+	}
+	add := func(value, text string, times ...*stamp) {
+		v.Numbers = append(v.Numbers, number{template.HTML("<b>" + escape(value) + "</b>"), text, times}) //nolint:gosec // escaped
+	}
+	if !s.NextExecutionTime.IsZero() && j.Properties.State == client.JobEnabled && !s.NextExecutionTime.Before(clock.Now) {
+		add(clock.distance(s.NextExecutionTime), "next run,", clock.at(s.NextExecutionTime))
+	}
+	switch {
+	case s.ConsecutiveFailures > 0 && !s.LastSuccessTime.IsZero():
+		add(count(s.ConsecutiveFailures), "failed in a row, last success", clock.at(s.LastSuccessTime))
+	case s.ConsecutiveFailures > 0:
+		add(count(s.ConsecutiveFailures), "failed in a row, none succeeded before")
+	case !s.LastSuccessTime.IsZero():
+		add(clock.distance(s.LastSuccessTime), "last success,", clock.at(s.LastSuccessTime))
+	}
+	if late := v.History.late; len(late) > 0 {
+		of := ", last " + plural(len(late), "execution", "executions")
+		add(length(quantile(late, .5)), "late p50"+of)
+		add(length(quantile(late, .99)), "late p99")
+	}
+	if took := v.History.took; len(took) > 0 {
+		add(length(quantile(took, .5)), "takes, median")
+	}
+	if v.History.pattern != "" {
+		v.Numbers = append(v.Numbers, number{bars(v.History.pattern, 20, "Last"), "last 20", nil})
+	}
+	if s.ExecutionCount > 0 {
+		add(count(s.ExecutionCount), "executions, "+count(s.FailureCount)+" failed")
+	}
+}
+
+// quantile returns the value below which a part of all are.
+func quantile(all []time.Duration, part float64) time.Duration {
+	sorted := slices.Sorted(slices.Values(all))
+	return sorted[min(len(sorted)-1, int(part*float64(len(sorted))))]
+}
+
+// trouble says why a job fails, or why nothing is next.
+func (v *jobView) trouble(j *client.Job, clock clock) {
+	s := j.Properties.Status
+	if s == nil {
+		return
+	}
+	v.Why = s.Reason
+	if s.ConsecutiveFailures == 0 && s.Retry == nil {
+		return
+	}
+	t := &trouble{Kind: "fail", Mark: "fail", Lead: "Failed"}
+	if s.LastError != nil {
+		t.Text, t.At = s.LastError.Message, clock.at(s.LastError.EndTime)
+	}
+	if r := s.Retry; r != nil {
+		t.Kind, t.Mark, t.Lead, t.At = "warn", "retry", "Waits for attempt "+ofMost(r.Attempt, r.MaxAttempts)+" at", clock.at(r.NextAttemptTime)
+		if r.NextAttemptTime.IsZero() {
+			t.Lead = "Attempt " + ofMost(r.Attempt, r.MaxAttempts) + " is being made"
+		}
+		if r.LastError != nil {
+			t.Text = r.LastError.Message
+		}
+	} else if t.At != nil {
+		t.Lead = "Failed at"
+	}
+	if s.ConsecutiveFailures > 1 {
+		t.Row, t.Since = count(s.ConsecutiveFailures)+" executions in a row failed, since", clock.at(s.FailingSince)
+	}
+	v.Trouble = t
+}
+
+// curl returns lines of a shell that do the same as the page.
+func curl(p *page, collection, name string, j *client.Job) string {
+	base := "http://" + p.r.Host
+	if p.console.PublicURL != nil {
+		base = strings.TrimSuffix(p.console.PublicURL.String(), "/")
+	} else if p.r.TLS != nil {
+		base = "https://" + p.r.Host
+	}
+	path := base + "/jobCollections/" + url.PathEscape(collection) + "/jobs/" + url.PathEscape(name)
+	auth := ""
+	if p.Caller.Name != "" {
+		auth = `-H "Authorization: Bearer $TOKEN" `
+	}
+	lines := []string{"J=" + shellQuoted(path), "curl " + auth + "$J", "curl " + auth + "$J/history", "curl " + auth + "-X POST $J/run"}
+	if s := j.Properties.Status; s != nil && !s.NextExecutionTime.IsZero() {
+		lines = append(lines, "curl "+auth+`-X POST "$J/skip?due=`+string(client.At(s.NextExecutionTime))+`"`)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// shellQuoted returns a text as one word of a shell.
+func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// changeRow is a change in a list.
+type changeRow struct {
+	At      *stamp
+	Who     string
+	What    string
+	Message string
+	Failed  bool
+	Diffs   []difference
+}
+
+// A difference is a member with another value.
+type difference struct {
+	Path, From, To string
+	Hidden         bool
+}
+
+// shownChanges is how many changes the page of a job has.
+const shownChanges = 20
+
+func (p *page) changes(v *jobView, clock clock) error {
+	if !p.May(access.ReadChanges, v.Collection, v.Name) {
+		v.NoChanges = "You may not see who changed the job."
+		return nil
+	}
+	list := client.List{Top: shownChanges}
+	if p.r.URL.Query().Get("changes") == "all" {
+		list.Top = 100
+	}
+	found, err := p.api().ChangesPage(p.ctx, v.Collection, v.Name, list)
+	if client.StatusOf(err) == http.StatusForbidden {
+		v.NoChanges = "You may not see who changed the job."
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	v.MoreChanges = list.Top == shownChanges && len(found.Value) == shownChanges
+	for _, c := range found.Value {
+		v.Changes = append(v.Changes, rowOfChange(&c.Properties, clock))
+	}
+	return nil
+}
+
+// deeds are the operations, in words.
+var deeds = map[string]string{
+	"jobs/delete": "deleted it", "jobs/run/action": "ran it by hand", "jobs/skip/action": "left out the next occurrence",
+	"jobs/enable/action": "enabled it", "jobs/disable/action": "disabled it", "jobs/plan/action": "planned it anew, by newer time zones",
+	"delete": "deleted its collection", "enable/action": "enabled its collection", "disable/action": "disabled its collection",
+	"write": "changed its collection",
+}
+
+func rowOfChange(c *client.ChangeProperties, clock clock) changeRow {
+	row := changeRow{At: clock.at(c.EventTimestamp), Who: who(c), Message: c.Message, Failed: c.Status == client.ChangeFailed}
+	deed := strings.TrimPrefix(c.OperationName, "Microsoft.Scheduler/jobCollections/")
+	row.What = deeds[deed]
+	if deed == "jobs/write" {
+		row.What = "changed " + plural(len(c.Differences), "member", "members")
+		if len(c.Differences) == 0 {
+			row.What = "created it"
+		}
+	}
+	if row.What == "" {
+		row.What = deed
+	}
+	if c.Status == client.ChangeStarted {
+		row.What += ", not finished yet"
+	}
+	if row.Failed {
+		row.What = "tried, and was refused: " + row.What
+	}
+	for _, d := range c.Differences {
+		row.Diffs = append(row.Diffs, difference{
+			Path: strings.TrimPrefix(d.Path, "properties."), From: string(d.From), To: string(d.To), Hidden: d.Hidden,
+		})
+	}
+	return row
+}
+
+// who returns who made a change.
+func who(c *client.ChangeProperties) string {
+	switch {
+	case c.Caller != "":
+		return c.Caller
+	case c.ClientIPAddress != "":
+		return c.ClientIPAddress
+	case c.Client != "":
+		return c.Client
+	}
+	return "not known"
+}
+
+// doneNotice returns what a form that led to the page did. It says nothing that is in the address but known words.
+func doneNotice(p *page, collection, job string) *notice {
+	q := p.r.URL.Query()
+	n := &notice{Kind: "ok", Mark: "ok"}
+	path := "/jobs/" + url.PathEscape(collection)
+	if job != "" {
+		path = jobPath(collection, job)
+	}
+	switch q.Get("done") {
+	case "enabled":
+		n.Lead, n.Text, n.Undo = "Enabled.", "What came due while it was disabled is not run.", path+"/disable"
+	case "disabled":
+		n.Lead, n.Text, n.Undo = "Disabled.", "Nothing of it is sent until someone enables it.", path+"/enable"
+	case "skipped":
+		n.Lead, n.Text = "Left out.", "The history has it as cancelled. The next run below is the one after it."
+	case "saved":
+		n.Lead, n.Text = "Saved.", "Nothing runs by the old definition any more."
+	case "created":
+		n.Lead = "Created."
+	case "deleted":
+		n.Lead, n.Text = "Deleted.", "The job and its history are gone."
+	case "collectionchanges":
+		n.Kind, n.Mark, n.Lead, n.Text = "info", "run", "It is being done.", "That may take a while in a large collection. Load the page again to see how it stands."
+	case "notfailed":
+		n.Kind, n.Mark, n.Lead, n.Text = "info", "next", "Nothing was started.", "The execution that ended last succeeded, or none has ended."
+	case "underway":
+		n.Kind, n.Mark, n.Lead, n.Text = "info", "run", "Nothing was started.", "A manual run of it runs or waits already."
+	default:
+		return nil
+	}
+	return n
+}
+
+// retention of entries is Temporal's; pages of the history go on while there is a token.
+func pageLink(path, name, value string) string { return withParameter(path, name, value) }
+
+func itoa(n int) string { return strconv.Itoa(n) }

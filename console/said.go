@@ -1,0 +1,53 @@
+package console
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// A said is a message of the history for a table: what is shown at once, and the whole of it where that is more.
+type said struct {
+	Status string // what a host answered, such as OK
+	Text   string
+	Whole  string // "" if nothing is left out
+}
+
+// maxSaid is how much of a message a table shows at once, in characters.
+const maxSaid = 160
+
+var (
+	// response matches the message of an attempt that was answered: status, headers and body.
+	response = regexp.MustCompile(`(?s)^Http Action - Response from host '[^']*': '([^']*)' Response Headers: (.*?) Body: (.*)$`)
+
+	// reasoned matches its end where the attempt failed.
+	reasoned = regexp.MustCompile(`(?s)^(.*) \(the host answered ([^()]*)\)$`)
+)
+
+// saidOf returns a message for a table. One that is not of a form that is known is shown as it is.
+func saidOf(message string) said {
+	m := response.FindStringSubmatch(message)
+	if m == nil {
+		text, cut := shortened(message)
+		if !cut {
+			return said{Text: text}
+		}
+		return said{Text: text, Whole: message}
+	}
+	s := said{Status: m[1], Whole: message}
+	body := m[3]
+	if end := reasoned.FindStringSubmatch(body); end != nil {
+		body, s.Status = end[1], end[2]
+	}
+	s.Text, _ = shortened(body)
+	return s
+}
+
+// shortened returns a text in one line, and whether some of it is missing.
+func shortened(text string) (short string, cut bool) {
+	text = strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(text) <= maxSaid {
+		return text, false
+	}
+	return string([]rune(text)[:maxSaid-1]) + "…", true
+}

@@ -1,0 +1,59 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"almanac/client"
+)
+
+// maxWords is how many recurrences a [cache] remembers.
+const maxWords = 20_000
+
+// A cache has the words of recurrences, as the API says them.
+type cache struct {
+	mu    sync.Mutex
+	words map[string]string
+}
+
+func (c *cache) get(key string) (string, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	text, ok := c.words[key]
+	return text, ok
+}
+
+func (c *cache) put(key, text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.words == nil || len(c.words) >= maxWords {
+		c.words = map[string]string{}
+	}
+	c.words[key] = text
+}
+
+// when returns when a job repeats, in English.
+func (p *page) when(j *client.JobProperties) (string, error) {
+	if j.Recurrence == nil {
+		return "once", nil
+	}
+	key, err := json.Marshal([]any{j.StartTime, j.Recurrence})
+	if err != nil {
+		return "", err
+	}
+	if text, ok := p.console.words.get(string(key)); ok {
+		return text, nil
+	}
+	found, err := preview(p.ctx, p.console.client, j, 1)
+	if err != nil {
+		return "", err
+	}
+	p.console.words.put(string(key), found.Text)
+	return found.Text, nil
+}
+
+// preview returns when a job would run.
+func preview(ctx context.Context, c *client.Client, j *client.JobProperties, take int) (client.PreviewResult, error) {
+	return c.Preview(ctx, client.Preview{Take: take, Properties: &client.PreviewProperties{StartTime: j.StartTime, Recurrence: j.Recurrence}})
+}

@@ -175,7 +175,7 @@ func model(method, path string) (rank int, list, public bool) {
 		return 0, false, true
 	case last == "previewRecurrence":
 		return 1, true, false
-	case last == "jobCollections" || last == "upcoming" || last == "jobs" && reads || last == "history" && !strings.Contains(path, "{job}"):
+	case last == "jobCollections" || last == "upcoming" || last == "summaries" || last == "jobs" && reads || last == "history" && !strings.Contains(path, "{job}"):
 		return 1, true, false
 	case reads:
 		return 1, false, false
@@ -227,7 +227,7 @@ func TestEveryRouteForEveryRoleInAndOutOfScopeAnswersAsTheModelDoes(t *testing.T
 	cells := 0
 	for _, r := range api.Routes() {
 		at := []string{}
-		if strings.HasPrefix(r.Path, "/subscriptions") || strings.Contains(r.Path, "jobCollections") || r.Path == "/history" || r.Path == "/upcoming" || r.Path == "/previewRecurrence" {
+		if strings.HasPrefix(r.Path, "/subscriptions") || strings.Contains(r.Path, "jobCollections") || r.Path == "/history" || r.Path == "/upcoming" || r.Path == "/summaries" || r.Path == "/previewRecurrence" {
 			at = []string{sub}
 			if !strings.HasPrefix(r.Path, "/subscriptions/:sub/providers") {
 				at = append(at, group)

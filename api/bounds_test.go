@@ -24,6 +24,7 @@ type probe func(n int) (method, target, body string)
 // schema and the path in it.
 var probes = map[string]probe{
 	"$top":              inTarget(jobsPath+"?$top=", strconv.Itoa, ""),
+	"search":            inTarget("/summaries?search=", text, ""),
 	"$skip":             inTarget(jobsPath+"?$skip=", strconv.Itoa, ""),
 	"jobCollectionName": inTarget("/jobCollections/", text, "/jobs/j1"),
 	"jobName":           inTarget("/jobCollections/c1/jobs/", text, "/history"),

@@ -48,6 +48,7 @@ type fake struct {
 	jobChanges        func(ctx context.Context, k job.Key, p listing.Page) ([]audit.Change, string, error)
 	historyAcross     func(ctx context.Context, s listing.Scope, p listing.Page) ([]listing.JobRecord, string, error)
 	upcoming          func(ctx context.Context, s listing.Scope, until time.Time, p listing.Page) ([]listing.Occurrence, string, error)
+	summaries         func(ctx context.Context, s listing.Scope, q listing.SummaryQuery) (listing.Summaries, error)
 	test              func(ctx context.Context, k job.Key) ([]notification.Delivery, error)
 	deliveries        func(ctx context.Context, k job.CollectionKey) ([]notification.Delivery, error)
 	ready             func(ctx context.Context) error
@@ -183,6 +184,10 @@ func (f *fake) CollectionChanges(ctx context.Context, k job.CollectionKey, p lis
 
 func (f *fake) HistoryAcross(ctx context.Context, s listing.Scope, p listing.Page) ([]listing.JobRecord, string, error) {
 	return f.historyAcross(ctx, s, p)
+}
+
+func (f *fake) Summaries(ctx context.Context, s listing.Scope, q listing.SummaryQuery) (listing.Summaries, error) {
+	return f.summaries(ctx, s, q)
 }
 
 func (f *fake) Upcoming(ctx context.Context, s listing.Scope, until time.Time, p listing.Page) ([]listing.Occurrence, string, error) {

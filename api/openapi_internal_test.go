@@ -108,6 +108,7 @@ func TestOpenAPIDescribesEveryMemberAndNoOther(t *testing.T) {
 		"JobHistoryDefinition":    resource.History{},
 		"JobHistoryListResult":    list[resource.History]{},
 		"UpcomingDefinition":      resource.Upcoming{},
+		"JobSummary":              resource.Summary{},
 		"OperationStatus":         resource.Operation{},
 		"Execution":               resource.Execution{},
 		"JobStatus":               job.Status{},

@@ -31,6 +31,7 @@ import (
 	"almanac/internal/ratelimit"
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/kind"
 	"almanac/job/listing"
 	"almanac/job/notification"
 )
@@ -106,6 +107,30 @@ func (c contract) route(t testing.TB, r *http.Request) *routers.Route {
 	}
 	require.NoError(t, err)
 	return route
+}
+
+// summaries returns a page of a job, and of one that could not be read.
+func summaries(k job.Key) listing.Summaries {
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	return listing.Summaries{
+		Page: []listing.Summary{
+			{
+				Key: k, State: job.StateEnabled, Generation: 1700, When: "every day at 09:00", Type: kind.HTTPS, Host: "api.example.com",
+				Next: at.Add(time.Hour), Last: job.OutcomeFailed, Late: 1500 * time.Millisecond,
+				Recent: []job.Mark{
+					{Due: at.Add(-time.Hour), Outcome: job.OutcomeCompleted, Late: -1},
+					{Due: at, Outcome: job.OutcomeFailed, Late: 1500 * time.Millisecond, Manual: true},
+				},
+				Day: listing.DayCounts{Failed: 1, Manual: 1},
+			},
+			{Key: k, Unread: "broken"},
+		},
+		Next: "n", Total: 3, Matching: 2, AsOf: at,
+		Counts: listing.Counts{
+			States: map[job.State]int{job.StateEnabled: 2}, Outcomes: map[job.Outcome]int{job.OutcomeFailed: 1, "": 1},
+			Hosts: []listing.HostCount{{Host: "api.example.com", Jobs: 2}}, Hour: 1, Day: 2, None: 1, Unread: 1,
+		},
+	}
 }
 
 // A backend is how a scheduler answers all calls.
@@ -189,6 +214,10 @@ func (m *backend) scheduler(t testing.TB) *fake {
 		historyAcross: func(_ context.Context, s listing.Scope, _ listing.Page) ([]listing.JobRecord, string, error) {
 			k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: "g1", Name: "c1"}
 			return []listing.JobRecord{{Key: job.Key{Collection: k}, Unread: "it did not answer in time"}, {Key: k.Job("j1"), Record: attempt()}}, "", m.err
+		},
+		summaries: func(_ context.Context, s listing.Scope, q listing.SummaryQuery) (listing.Summaries, error) {
+			k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: cmp.Or(s.ResourceGroup, "g"), Name: cmp.Or(s.Collection, "c")}.Job("j")
+			return summaries(k), m.err
 		},
 		upcoming: func(_ context.Context, s listing.Scope, until time.Time, _ listing.Page) ([]listing.Occurrence, string, error) {
 			k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: "g1", Name: "c1"}

@@ -30,7 +30,9 @@ const (
 	// In a job, a collection, or across jobs.
 	history  = "/history"
 	upcoming = "/upcoming"
-	changes  = "/changes"
+	// In a collection, or across jobs.
+	summaries = "/summaries"
+	changes   = "/changes"
 
 	description   = "/openapi.yaml"
 	documentation = "/docs"
@@ -62,6 +64,7 @@ var (
 	filteredPages = route.Takes{Query: []string{"$filter", "$top", "$skip", "$skiptoken"}}
 	merged        = route.Takes{Query: []string{"$filter", "$top", "$skiptoken"}}
 	mergedUntil   = route.Takes{Query: []string{"until", "$filter", "$top", "$skiptoken"}}
+	searched      = route.Takes{Query: []string{"search", "$filter", "$orderby", "$top", "$skiptoken"}}
 	dueTime       = route.Takes{Query: []string{"due"}}
 	named         = route.Takes{Repeatable: true}
 	namedPages    = route.Takes{Query: []string{"$filter", "$top", "$skip", "$skiptoken"}, Repeatable: true}
@@ -84,14 +87,17 @@ func (s *server) listRoutes() []endpoint {
 		collectionsOf = "List the job collections of the "
 		historyOf     = "List the history of all jobs of the "
 		dueIn         = "List when the jobs of the "
+		summariesOf   = "Search and sort the jobs of the "
 	)
 	return []endpoint{
 		{inGroup, get, collections, collectionsOf + "resource group", lists, pages, to(s.listCollections)},
 		{inGroup, get, history, historyOf + "resource group", records, merged, to(s.listHistoryAcross)},
 		{inGroup, get, upcoming, dueIn + "resource group come due", due, mergedUntil, to(s.listUpcoming)},
+		{inGroup, get, summaries, summariesOf + "resource group", due, searched, to(s.listSummaries)},
 		{inSubscription, get, collections, collectionsOf + "subscription", lists, pages, to(s.listCollections)},
 		{inSubscription, get, history, historyOf + "subscription", records, merged, to(s.listHistoryAcross)},
 		{inSubscription, get, upcoming, dueIn + "subscription come due", due, mergedUntil, to(s.listUpcoming)},
+		{inSubscription, get, summaries, summariesOf + "subscription", due, searched, to(s.listSummaries)},
 		{anywhere, post, previewPath, "List when a job would run", atOrBelow(access.Preview), body, to(s.previewRecurrence)},
 	}
 }
@@ -123,6 +129,8 @@ func (s *server) collectionRoutes() []endpoint {
 			to(s.listCollectionChanges)},
 		{inGroup, get, collection + upcoming, "List when the jobs of a job collection come due",
 			atOrBelow(access.ReadJobs), mergedUntil, s.errors.Handle(s.listUpcoming)},
+		{inGroup, get, collection + summaries, "Search and sort the jobs of a job collection",
+			atOrBelow(access.ReadJobs), searched, s.errors.Handle(s.listSummaries)},
 		{inGroup, get, collection + "/" + operations + "/:id", "Get the status of a change of a job collection", read,
 			nothing, to(s.getOperation)},
 		{inGroup, get, collection + "/" + operationResults + "/:id", "Get the result of a change of a job collection", read,

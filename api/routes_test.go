@@ -105,6 +105,7 @@ func TestNamesThatCannotBeUsedAreRefusedEverywhere(t *testing.T) {
 		{"job's history", "GET", "/jobCollections/c/jobs/a%2Fb/history", "jobName"},
 		{"collection of a history", "GET", "/jobCollections/a%2Fb/history", "jobCollectionName"},
 		{"collection of occurrences", "GET", "/jobCollections/a%2Fb/upcoming", "jobCollectionName"},
+		{"collection of summaries", "GET", "/jobCollections/a%2Fb/summaries", "jobCollectionName"},
 		{"subscription of a history", "GET", "/subscriptions/a%2Fb/providers/Microsoft.Scheduler/history", "subscriptionId"},
 		{"group of occurrences", "GET", "/subscriptions/s/resourceGroups/a%3Fb/providers/Microsoft.Scheduler/upcoming", "resourceGroupName"},
 		{"no job", "POST", "/jobCollections/c/jobs//run", "jobName"},
@@ -131,9 +132,9 @@ func TestUnknownPathsAreAnsweredWithWhatExists(t *testing.T) {
 			require.Equal(t, http.StatusNotFound, got.status, "%s %.50s", method, path)
 			require.Equal(t, jsonContent, got.header.Get("Content-Type"))
 			require.Equal(t, `{"error":{"code":"NotFound","message":"There is nothing at this path. The paths are `+
-				`.../jobCollections[/{name}[/enable, /disable, /rerun, /notifications, /testNotification, /history, /changes, /upcoming, /operations/{id}, /operationResults/{id} or /jobs[/{name}[/run, /rerun, /skip, /enable, /disable, /testNotification, /history, /executions/{id} or /changes]]]], .../history, .../upcoming and .../previewRecurrence, `+
+				`.../jobCollections[/{name}[/enable, /disable, /rerun, /notifications, /testNotification, /history, /changes, /upcoming, /summaries, /operations/{id}, /operationResults/{id} or /jobs[/{name}[/run, /rerun, /skip, /enable, /disable, /testNotification, /history, /executions/{id} or /changes]]]], .../history, .../upcoming, .../summaries and .../previewRecurrence, `+
 				`where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; `+
-				`/subscriptions/{id}/providers/Microsoft.Scheduler with /jobCollections, /history or /upcoming; /openapi.yaml, /docs, /healthz, /readyz, /metrics and /."}}`, got.body)
+				`/subscriptions/{id}/providers/Microsoft.Scheduler with /jobCollections, /history, /upcoming or /summaries; /openapi.yaml, /docs, /healthz, /readyz, /metrics and /."}}`, got.body)
 		}
 	}
 }
@@ -160,6 +161,8 @@ func TestOtherMethodsAreAnsweredWithTheOnesAllowed(t *testing.T) {
 		{"POST", "/jobCollections/c/history", "GET, HEAD"},
 		{"POST", "/jobCollections/c/upcoming", "GET, HEAD"},
 		{"DELETE", "/history", "GET, HEAD"},
+		{"POST", "/summaries", "GET, HEAD"},
+		{"PUT", "/jobCollections/c/summaries", "GET, HEAD"},
 		{"PUT", "/subscriptions/s/providers/Microsoft.Scheduler/upcoming", "GET, HEAD"},
 		{"POST", "/jobCollections/history", "GET, HEAD, PUT, PATCH, DELETE"},
 		{"POST", "/jobCollections/c/jobs/upcoming", "GET, HEAD, PUT, PATCH, DELETE"},
@@ -227,7 +230,7 @@ func TestAPIVersionIsRequiredOnEveryLongPath(t *testing.T) {
 		"GET " + c + "/operations/o", "GET " + c + "/operationResults/o", "GET " + c + "/jobs", "POST " + c + "/jobs",
 		"GET " + c + "/jobs/j", "PUT " + c + "/jobs/j", "PATCH " + c + "/jobs/j", "DELETE " + c + "/jobs/j",
 		"POST " + c + "/jobs/j/run", "POST " + c + "/jobs/j/rerun", "POST " + c + "/rerun", "GET " + c + "/jobs/j/history", "GET " + c + "/history", "GET " + c + "/upcoming",
-		"GET " + group + "/history", "GET " + group + "/upcoming",
+		"GET " + group + "/history", "GET " + group + "/upcoming", "GET " + c + "/summaries", "GET " + group + "/summaries", "GET /subscriptions/s/providers/Microsoft.Scheduler/summaries",
 		"GET /subscriptions/s/providers/Microsoft.Scheduler/history", "GET /subscriptions/s/providers/Microsoft.Scheduler/upcoming",
 		"POST /providers/Microsoft.Scheduler/previewRecurrence", "POST " + group + "/previewRecurrence",
 	} {

@@ -30,6 +30,7 @@ type Scheduler interface {
 	Jobs
 	Runs
 	Histories
+	Summaries
 	Trail
 	Notifications
 	Readiness

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"net/http"
 	"net/url"
@@ -59,10 +60,18 @@ type wirePage struct {
 
 // page reads a page of a list.
 func page[T any](ctx context.Context, c *Client, method string, at place, query url.Values, conditions ...Condition) (p Page[T], err error) {
-	var found wirePage
-	m := message{method: method, at: at, query: query, conditions: conditions}
-	if _, err := c.call(ctx, m, &found); err != nil {
+	a, err := c.call(ctx, message{method: method, at: at, query: query, conditions: conditions}, nil)
+	if err != nil {
 		return p, err
+	}
+	return pageIn[T](a.body)
+}
+
+// pageIn returns the page that is the body of an answer.
+func pageIn[T any](body []byte) (p Page[T], err error) {
+	var found wirePage
+	if err := json.Unmarshal(body, &found); err != nil {
+		return p, fmt.Errorf("a list cannot be read: %w", err)
 	}
 	for _, raw := range found.Value {
 		if unread := unreadOf(raw); unread != nil {

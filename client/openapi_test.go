@@ -41,7 +41,7 @@ var types = map[string]any{
 	"JobRecurrenceScheduleMonthlyOccurrence": client.MonthlyOccurrence{},
 	"JobHistoryDefinition":                   client.History{}, "JobHistoryDefinitionProperties": client.HistoryProperties{},
 	"Change": client.Change{}, "ChangeProperties": client.ChangeProperties{}, "Difference": client.Difference{},
-	"RerunResult": client.Rerun{}, "UpcomingDefinition": client.Upcoming{}, "OperationStatus": client.Operation{},
+	"JobSummary": client.Summary{}, "RerunResult": client.Rerun{}, "UpcomingDefinition": client.Upcoming{}, "OperationStatus": client.Operation{},
 	"RecurrencePreview": client.Preview{}, "RecurrencePreviewResult": client.PreviewResult{},
 	"ErrorBody": client.ErrorBody{}, "ErrorDetail": client.ErrorDetail{}, "Index": client.Index{}, "Health": client.Health{},
 }
@@ -53,7 +53,7 @@ var others = map[string]string{
 	"BasicAuthentication": "HttpAuthentication", "ClientCertAuthentication": "HttpAuthentication", "OAuthAuthentication": "HttpAuthentication",
 	"NoAuthentication": "HttpAuthentication", "NotificationDeliveries": "a list of Delivery",
 	"JobCollectionListResult": "Page", "JobListResult": "Page", "JobHistoryListResult": "Page", "HistoryAcrossListResult": "Page",
-	"ChangeListResult": "Page", "RerunListResult": "Page", "UpcomingListResult": "Page",
+	"ChangeListResult": "Page", "RerunListResult": "Page", "UpcomingListResult": "Page", "JobSummaryListResult": "Summaries",
 }
 
 // absent are members that a type leaves out, with the reason.
@@ -207,6 +207,15 @@ var calls = map[string]func(context.Context, *client.Client) error{
 	},
 	"Jobs_ListUpcomingBySubscription": func(ctx context.Context, c *client.Client) error {
 		return drained(c.Upcoming(ctx, client.InSubscription(), time.Time{}, none))
+	},
+	"JobCollections_ListSummaries": func(ctx context.Context, c *client.Client) error {
+		return second(c.Summaries(ctx, client.InCollection("c"), client.Search{Words: "a", OrderBy: "name"}))
+	},
+	"Jobs_ListSummariesByResourceGroup": func(ctx context.Context, c *client.Client) error {
+		return second(c.Summaries(ctx, client.Scope{}, client.Search{}))
+	},
+	"Jobs_ListSummariesBySubscription": func(ctx context.Context, c *client.Client) error {
+		return second(c.Summaries(ctx, client.InSubscription(), client.Search{}))
 	},
 	"Recurrence_Preview": func(ctx context.Context, c *client.Client) error { return second(c.Preview(ctx, client.Preview{})) },
 	"Service_Index":      func(ctx context.Context, c *client.Client) error { return second(c.Index(ctx)) },

@@ -1,6 +1,10 @@
 package job
 
-import "time"
+import (
+	"time"
+
+	"almanac/job/kind"
+)
 
 const (
 	// RegularDelay is how long after its due time an attempt starts at most if nothing is out of the ordinary.
@@ -32,6 +36,13 @@ type Outline struct {
 	Skips      []time.Time `json:"skips,omitempty"`    // due times of occurrences that were skipped
 	Inactive   bool        `json:"inactive,omitempty"` // no occurrence comes due after Irregular
 	Disabled   bool        `json:"disabled,omitempty"` // nor will one, whatever becomes of the job's collection
+
+	// State, Generation, Type and Host are those of the job and its action, for lists. A job that is over as its
+	// timetable says is enabled here.
+	State      State     `json:"state,omitempty"`
+	Generation int       `json:"generation,omitempty"`
+	Type       kind.Type `json:"type,omitempty"`
+	Host       string    `json:"host,omitempty"` // see [Action.Host]
 
 	// Recent is what became of the job's occurrences when the outline was written; see [Recent.Irregular]. Since then
 	// all were regular, but for those of a few minutes before Irregular.

@@ -36,8 +36,8 @@ type field struct {
 	parse func(*filterParser) error // of what follows the name
 }
 
-// The filters of lists of jobs, of the history of a job, of the history and the occurrences of many jobs, and of the
-// jobs to run again.
+// The filters of lists of jobs, of the history of a job, of the history, the summaries and the occurrences of many jobs,
+// and of the jobs to run again.
 var (
 	JobFilter = &Filter{
 		fields:  []field{stateField, startField, endField, nameField, nextField, lastOutcomeField},
@@ -50,6 +50,10 @@ var (
 	HistoryAcrossFilter = &Filter{
 		fields:  []field{statusField, startField, endField, latenessField, nameField},
 		example: "status eq Failed and startTime ge 2026-01-31T08:30:00Z and startswith(name,'nightly')",
+	}
+	SummaryFilter = &Filter{
+		fields:  []field{stateField, anyOutcomeField, nextField, latenessField, hostField, nameField},
+		example: "state eq enabled and lastOutcome eq Failed and host eq 'api.example.com'",
 	}
 	UpcomingFilter = &Filter{fields: []field{nameField}, example: "startswith(name,'nightly')"}
 	RerunFilter    = &Filter{
@@ -68,6 +72,10 @@ var (
 	lastOutcomeField = field{"lastOutcome", func(p *filterParser) error {
 		return word(p, "lastOutcome", &p.parsed.LastOutcome, job.OutcomesThat(job.Outcome.Ran)...)
 	}}
+	anyOutcomeField = field{"lastOutcome", func(p *filterParser) error {
+		return word(p, "lastOutcome", &p.parsed.LastOutcome, job.OutcomesThat(job.Outcome.Known)...)
+	}}
+	hostField   = field{"host", (*filterParser).host}
 	failedField = field{"status", func(p *filterParser) error {
 		return word(p, "status", &p.parsed.LastOutcome, job.OutcomesThat(job.Outcome.Failed)...)
 	}}
@@ -243,6 +251,18 @@ func (p *filterParser) name() error {
 		return operator.instead("eq, or startswith(name,'...')")
 	}
 	return p.text("name", &p.parsed.Name)
+}
+
+// host parses the operator eq and a host.
+func (p *filterParser) host() error {
+	if operator := p.take(); !operator.is("eq") {
+		return operator.instead("eq")
+	}
+	given := p.take()
+	if given.text == "" || !given.quoted && strings.Contains("(),", given.text) {
+		return given.instead("a host, in quotes")
+	}
+	return once("host", &p.parsed.Host, job.NormalizeName(given.text))
 }
 
 // text parses the name of a job, or its beginning.

@@ -51,7 +51,8 @@ type Filter struct {
 	Failing     Period      // of a job that fails: a part of the time from its first failure in a row to its last
 	WithUnread  bool        // jobs that could not be read, whatever the other conditions on them
 
-	Lateness Span // of a history entry: see [job.Record.Lateness]
+	Lateness Span   // of a history entry: see [job.Record.Lateness]; of a summary: see [Summary]
+	Host     string // of summaries; empty for any
 }
 
 // A Span is a half-open range of durations. The zero value means no bounds.

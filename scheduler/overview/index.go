@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/api/common/v1"
@@ -58,6 +59,7 @@ var unlisted = asOf{all: time.Unix(1<<40, 0)}
 // An entry is what is known of a job.
 type entry struct {
 	*outline           // nil if the job has to be asked
+	listed   *outline  // as Temporal's lists had it last, perhaps before a change by this process; nil if they did not
 	read     time.Time // when it was that
 	quiet    time.Time // when the server said last that no activity of the job was pending
 	changed  time.Time // by this process
@@ -73,6 +75,7 @@ type outline struct {
 	job.Outline
 	memo      []byte // from which it was decoded
 	timetable *timetable.Timetable
+	glanced   atomic.Pointer[glance]
 }
 
 // get returns what is known of a job as of a time.
@@ -143,6 +146,11 @@ func (v *Overview) refresh(ctx context.Context, s listing.Scope, jobs int, maxAg
 	if jobs < listedFrom {
 		return unlisted
 	}
+	return v.relist(ctx, s, maxAge)
+}
+
+// relist is refresh for any number of jobs.
+func (v *Overview) relist(ctx context.Context, s listing.Scope, maxAge time.Duration) asOf {
 	s, last := v.index.listed(s)
 	now := v.o.Now()
 	if now.Sub(last.at) < maxAge {
@@ -196,6 +204,11 @@ func (v *Overview) readList(ctx context.Context, s listing.Scope, last asOf) (as
 			o := v.decode(id, e, known.outline)
 			if o == nil || known.outline == nil || !o.olderThan(known.outline) {
 				known.outline, known.read = o, as.at
+			}
+		})
+		v.index.change(id, unlisted.all, func(known *entry) {
+			if known.listed = known.outline; known.listed == nil {
+				known.listed = v.decode(id, e, nil)
 			}
 		})
 	}

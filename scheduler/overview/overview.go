@@ -69,7 +69,12 @@ func (v *Overview) Forget(workflowID string) {
 		return
 	}
 	now := v.o.Now()
-	v.index.change(workflowID, now, func(e *entry) { *e = entry{changed: now} })
+	v.index.change(workflowID, now, func(e *entry) {
+		if e.outline != nil {
+			e.listed = e.outline
+		}
+		*e = entry{changed: now, listed: e.listed}
+	})
 }
 
 // jobs returns the jobs of a scope that the page selects and may show, complete and consistent, and the collections

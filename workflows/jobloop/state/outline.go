@@ -29,6 +29,7 @@ func (in *Input) Outline() job.Outline {
 		Inactive: !in.Active() && (!d.State.Final() || counted),
 		Disabled: d.State == job.StateDisabled || d.State.Final() && counted,
 		Recent:   in.Recent.Irregular(),
+		State:    d.State, Generation: in.Generation, Type: d.Action.Type, Host: d.Action.Host(),
 	}
 }
 

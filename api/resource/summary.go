@@ -1,0 +1,122 @@
+package resource
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"almanac/job"
+	"almanac/job/kind"
+	"almanac/job/listing"
+)
+
+// A Summary is a job as a list of thousands shows it.
+type Summary struct {
+	ID         string            `json:"id"`
+	Type       string            `json:"type"`
+	Name       string            `json:"name"`
+	ETag       string            `json:"etag,omitempty"`
+	Properties SummaryProperties `json:"properties"`
+}
+
+// SummaryProperties are what a list shows of a job.
+type SummaryProperties struct {
+	State              job.State   `json:"state"`
+	CollectionDisabled bool        `json:"collectionDisabled,omitempty"`
+	When               string      `json:"when"`
+	ActionType         kind.Type   `json:"actionType,omitempty"`
+	Host               string      `json:"host,omitempty"`
+	NextExecutionTime  *job.Time   `json:"nextExecutionTime,omitempty"`
+	LastOutcome        job.Outcome `json:"lastOutcome,omitempty"`
+	Lateness           *string     `json:"lateness,omitempty"`
+	Recent             []Mark      `json:"recent"`
+	LastDay            *Day        `json:"lastDay,omitempty"`
+}
+
+// A Mark is what became of an occurrence or a manual run.
+type Mark struct {
+	ExpectedExecutionTime *job.Time   `json:"expectedExecutionTime"`
+	Status                job.Outcome `json:"status"`
+	Manual                bool        `json:"manual,omitempty"`
+	Lateness              *string     `json:"lateness,omitempty"`
+}
+
+// A Day counts what was out of the ordinary in a day.
+type Day struct {
+	Late       int `json:"late,omitempty"`
+	LateMinute int `json:"lateMinute,omitempty"`
+	Failed     int `json:"failed,omitempty"`
+	Missed     int `json:"missed,omitempty"`
+	Skipped    int `json:"skipped,omitempty"`
+	Cancelled  int `json:"cancelled,omitempty"`
+	Manual     int `json:"manual,omitempty"`
+}
+
+// SummaryEntry returns an entry of a list of summaries.
+func SummaryEntry(s listing.Summary) any {
+	if s.Unread != "" {
+		return unreadEntry(s.Key, s.Unread)
+	}
+	r := Summary{ID: s.Key.ARMID(), Type: typeJob, Name: jobName(s.Key), Properties: SummaryProperties{
+		State: s.State, CollectionDisabled: s.CollectionDisabled, When: s.When, ActionType: s.Type, Host: s.Host,
+		NextExecutionTime: job.NewTime(s.Next), LastOutcome: s.Last, Recent: make([]Mark, len(s.Recent)),
+	}}
+	if s.Generation > 0 {
+		r.ETag = fmt.Sprintf(`"%x-%016x"`, s.Generation, 0)
+	}
+	if s.Late > 0 {
+		r.Properties.Lateness = duration(s.Late)
+	}
+	for i, m := range s.Recent {
+		r.Properties.Recent[i] = Mark{
+			ExpectedExecutionTime: job.NewTime(m.Due), Status: m.Outcome, Manual: m.Manual, Lateness: duration(m.Late),
+		}
+	}
+	if s.Day != (listing.DayCounts{}) {
+		r.Properties.LastDay = new(Day(s.Day))
+	}
+	return r
+}
+
+// duration returns a duration in ISO 8601 that is not negative; nil for others, which are not known.
+func duration(d time.Duration) *string {
+	if d < 0 {
+		return nil
+	}
+	return new("PT" + strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "S")
+}
+
+// Counts count all jobs that a list of summaries covers.
+type Counts struct {
+	States       map[job.State]int   `json:"states"`
+	LastOutcomes map[job.Outcome]int `json:"lastOutcomes"`
+	Hosts        []HostCount         `json:"hosts"`
+	NextHour     int                 `json:"nextHour"`
+	NextDay      int                 `json:"nextDay"`
+	NoNext       int                 `json:"noNext"`
+	Unread       int                 `json:"unread"`
+}
+
+// A HostCount says how many jobs send to a host.
+type HostCount struct {
+	Host string `json:"host"`
+	Jobs int    `json:"jobs"`
+}
+
+// NewCounts returns the form of counts.
+func NewCounts(c listing.Counts) Counts {
+	r := Counts{
+		States: c.States, LastOutcomes: map[job.Outcome]int{}, Hosts: make([]HostCount, len(c.Hosts)),
+		NextHour: c.Hour, NextDay: c.Day, NoNext: c.None, Unread: c.Unread,
+	}
+	for outcome, n := range c.Outcomes {
+		if outcome == "" {
+			outcome = "None"
+		}
+		r.LastOutcomes[outcome] = n
+	}
+	for i, h := range c.Hosts {
+		r.Hosts[i] = HostCount(h)
+	}
+	return r
+}

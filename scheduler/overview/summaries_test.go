@@ -1,0 +1,248 @@
+package overview_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/job"
+	"almanac/job/kind"
+	"almanac/job/listing"
+	"almanac/scheduler/overview"
+)
+
+// shop fills a town with jobs of three hosts, some of them failing, disabled, over or without an outline.
+func shop(w *town, r *rand.Rand, jobs int) {
+	for i := range jobs {
+		k := w.add([]string{"c", "d"}[i%2], fmt.Sprintf("Job%03d", r.IntN(900)*1000+i), nil)
+		o := job.Outline{
+			Created: noon.Add(-48 * time.Hour), StartTime: job.NewTime(noon.Add(-time.Duration(r.IntN(100_000)) * time.Second)),
+			State: job.StateEnabled, Generation: i + 1, Type: kind.HTTPS, Host: fmt.Sprintf("host%d.example.com", r.IntN(3)),
+		}
+		if r.IntN(4) > 0 {
+			o.Recurrence = &job.Recurrence{Frequency: []string{"minute", "hour", "day"}[r.IntN(3)], Interval: 1 + r.IntN(9)}
+		}
+		switch r.IntN(6) {
+		case 0:
+			o.State, o.Disabled, o.Inactive, o.Irregular = job.StateDisabled, true, true, noon.Add(-time.Hour)
+		case 1:
+			late := time.Duration(r.IntN(600)) * time.Second
+			o.Irregular = noon.Add(-time.Minute)
+			o.Recent.Add(job.Mark{Due: noon.Add(-time.Hour), Outcome: job.OutcomeFailed, Late: late}, noon)
+		}
+		w.outline(k, o, noon.Add(-time.Hour))
+		if r.IntN(20) == 0 {
+			w.unlisted[k.WorkflowID()] = true
+		}
+	}
+}
+
+// list reads all pages of summaries, and calls between before each page but the first.
+func list(t *testing.T, v *overview.Overview, q listing.SummaryQuery, between func()) (all []listing.Summary) {
+	t.Helper()
+	for {
+		found, err := v.Summaries(t.Context(), everything, q)
+		require.NoError(t, err)
+		all = append(all, found.Page...)
+		if q.After = found.Next; found.Next == "" {
+			return all
+		}
+		if between != nil {
+			between()
+		}
+	}
+}
+
+func namesOf(all []listing.Summary) (names []string) {
+	for _, s := range all {
+		names = append(names, s.Key.Collection.Name+"/"+s.Key.Name)
+	}
+	return names
+}
+
+func TestSummariesAreSearchedFilteredAndSorted(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	shop(w, rand.New(rand.NewPCG(1, 1)), 200)
+	v := w.overview(noon)
+	all := list(t, v, listing.SummaryQuery{Page: listing.Page{Top: 1000}}, nil)
+	require.Len(t, all, 200)
+	less := map[listing.SummarySort]func(a, b *listing.Summary) int{
+		"":                   func(a, b *listing.Summary) int { return strings.Compare(a.Key.Name, b.Key.Name) },
+		listing.SortName:     func(a, b *listing.Summary) int { return strings.Compare(a.Key.Name, b.Key.Name) },
+		listing.SortNext:     func(a, b *listing.Summary) int { return a.Next.Compare(b.Next) },
+		listing.SortLateness: func(a, b *listing.Summary) int { return int(a.Late - b.Late) },
+		listing.SortState:    func(a, b *listing.Summary) int { return strings.Compare(string(a.State), string(b.State)) },
+		listing.SortHost:     func(a, b *listing.Summary) int { return strings.Compare(a.Host, b.Host) },
+	}
+	selects := map[string]struct {
+		q    listing.SummaryQuery
+		does func(s *listing.Summary) bool
+	}{
+		"all":      {listing.SummaryQuery{}, func(*listing.Summary) bool { return true }},
+		"a host":   {listing.SummaryQuery{Search: []string{"host1"}}, func(s *listing.Summary) bool { return s.Host == "host1.example.com" }},
+		"words":    {listing.SummaryQuery{Search: []string{"every", "c/job"}}, func(s *listing.Summary) bool { return s.When != "once" && s.Key.Collection.Name == "c" }},
+		"nothing":  {listing.SummaryQuery{Search: []string{"no such"}}, func(*listing.Summary) bool { return false }},
+		"disabled": {listing.SummaryQuery{Page: listing.Page{Filter: listing.Filter{State: job.StateDisabled}}}, func(s *listing.Summary) bool { return s.State == job.StateDisabled }},
+		"failed":   {listing.SummaryQuery{Page: listing.Page{Filter: listing.Filter{LastOutcome: job.OutcomeFailed}}}, func(s *listing.Summary) bool { return s.Last == job.OutcomeFailed }},
+		"late": {listing.SummaryQuery{Page: listing.Page{Filter: listing.Filter{Lateness: listing.Span{From: time.Minute, Before: listing.Unlimited}}}},
+			func(s *listing.Summary) bool { return s.Late >= time.Minute }},
+		"soon": {listing.SummaryQuery{Page: listing.Page{Filter: listing.Filter{Next: listing.Period{Before: noon.Add(time.Hour)}}}},
+			func(s *listing.Summary) bool { return !s.Next.IsZero() && s.Next.Before(noon.Add(time.Hour)) }},
+	}
+	for what, tt := range selects {
+		for sort, compare := range less {
+			for _, down := range []bool{false, true} {
+				want := slices.Clone(all)
+				want = slices.DeleteFunc(want, func(s listing.Summary) bool { return !tt.does(&s) })
+				slices.SortStableFunc(want, func(a, b listing.Summary) int { return strings.Compare(a.Key.Name, b.Key.Name) })
+				slices.SortStableFunc(want, func(a, b listing.Summary) int {
+					if sort == listing.SortNext && a.Next.IsZero() != b.Next.IsZero() {
+						return map[bool]int{true: 1, false: -1}[a.Next.IsZero()]
+					}
+					if down {
+						return -compare(&a, &b)
+					}
+					return compare(&a, &b)
+				})
+				q := tt.q
+				q.Top, q.Sort, q.Descending = 7, sort, down
+				require.Equal(t, namesOf(want), namesOf(list(t, v, q, nil)), "%s by %s, %t", what, sort, down)
+				found, err := v.Summaries(t.Context(), everything, q)
+				require.NoError(t, err)
+				require.Equal(t, []int{200, len(want)}, []int{found.Total, found.Matching}, what)
+			}
+		}
+	}
+}
+
+func TestPagesOfSummariesStayRightWhileJobsComeAndGo(t *testing.T) {
+	t.Parallel()
+	for _, sort := range []listing.SummarySort{listing.SortName, listing.SortNext, listing.SortHost} {
+		w, r := newTown(t), rand.New(rand.NewPCG(2, 2))
+		shop(w, r, 200)
+		now := noon
+		v := w.overviewBy(func() time.Time { return now })
+		stay := map[string]int{}
+		for _, s := range list(t, v, listing.SummaryQuery{Page: listing.Page{Top: 1000}}, nil) {
+			stay[s.Key.WorkflowID()] = 0
+		}
+		n := 0
+		got := list(t, v, listing.SummaryQuery{Page: listing.Page{Top: 9}, Sort: sort}, func() {
+			n++
+			now = now.Add(2 * time.Minute) // jobs come due meanwhile
+			w.outline(w.add("c", fmt.Sprintf("New%03d", r.IntN(900)*1000+n), nil), job.Outline{Created: noon, State: job.StateEnabled}, now)
+			i := r.IntN(len(w.names["d"]))
+			delete(stay, collectionKey("d").Job(w.names["d"][i]).WorkflowID())
+			w.names["d"] = slices.Delete(w.names["d"], i, i+1)
+		})
+		for _, s := range got {
+			if _, ok := stay[s.Key.WorkflowID()]; ok {
+				stay[s.Key.WorkflowID()]++
+			}
+		}
+		require.Equal(t, []int{1}, slices.Compact(slices.Sorted(maps.Values(stay))), "%s: each job that was there all the time is on one page", sort)
+	}
+}
+
+func TestWhatBecameOfTheLastOccurrencesIsKnownWithoutAskingTheJob(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	marks := func(o job.Outline) (got []string) {
+		o.Created = cmpTime(o.Created, noon.Add(-100*time.Hour))
+		k := w.add("c", fmt.Sprint("j", len(w.jobs)), nil)
+		w.outline(k, o, noon)
+		found, err := w.overview(noon).Summaries(t.Context(), ofC, listing.SummaryQuery{Page: listing.Page{Top: 100, Filter: listing.Filter{Name: k.Name}}})
+		require.NoError(t, err)
+		require.Len(t, found.Page, 1)
+		for _, m := range found.Page[0].Recent {
+			got = append(got, m.Due.Format("15:04 ")+string(m.Outcome))
+		}
+		return append(got, string(found.Page[0].State))
+	}
+	hourly := &job.Recurrence{Frequency: "hour", Interval: 1}
+	at := func(hours float64) time.Time { return noon.Add(time.Duration(hours * float64(time.Hour))) }
+	failed := func(due time.Time) job.Recent {
+		var r job.Recent
+		r.Add(job.Mark{Due: due, Outcome: job.OutcomeFailed}, due)
+		return r
+	}
+	require.Equal(t, []string{"09:00 Completed", "10:00 Completed", "11:00 Completed", "enabled"},
+		marks(job.Outline{Created: at(-3.5), StartTime: job.NewTime(at(-24)), Recurrence: hourly}), "that of noon is not known yet")
+	require.Equal(t, []string{"10:00 Failed", "11:00 Completed", "enabled"},
+		marks(job.Outline{StartTime: job.NewTime(at(-24)), Recurrence: hourly, Recent: failed(at(-2)), Irregular: at(-1.9)}))
+	require.Equal(t, []string{"10:00 Failed", "disabled"},
+		marks(job.Outline{StartTime: job.NewTime(at(-24)), Recurrence: hourly, Recent: failed(at(-2)), Irregular: at(-1.9), Inactive: true, Disabled: true}))
+	require.Equal(t, []string{"10:00 Failed", "faulted"},
+		marks(job.Outline{StartTime: job.NewTime(at(-2)), Recent: failed(at(-2)), Irregular: at(-1.9)}))
+	require.Equal(t, []string{"10:00 Completed", "completed"}, marks(job.Outline{StartTime: job.NewTime(at(-2))}))
+	many := marks(job.Outline{StartTime: job.NewTime(at(-50)), Recurrence: hourly})
+	require.Len(t, many, 21)
+	require.Equal(t, []string{"16:00 Completed", "11:00 Completed"}, []string{many[0], many[19]})
+}
+
+func cmpTime(a, b time.Time) time.Time {
+	if a.IsZero() {
+		return b
+	}
+	return a
+}
+
+func TestAJobThatThisProcessChangedIsShownAsItIs(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	shop(w, rand.New(rand.NewPCG(3, 3)), 100)
+	v := w.overview(noon)
+	k := collectionKey("c").Job(w.names["c"][0])
+	read := func() listing.Summary {
+		found, err := v.Summaries(t.Context(), ofC, listing.SummaryQuery{Page: listing.Page{Top: 100, Filter: listing.Filter{Name: k.Name}}})
+		require.NoError(t, err)
+		require.Len(t, found.Page, 1)
+		return found.Page[0]
+	}
+	before := read()
+	changed := w.outlines[k.WorkflowID()]
+	changed.Host, changed.Generation = "another.example.com", 99
+	w.outline(k, changed, noon)
+	require.Equal(t, before, read(), "Temporal's lists are read every 5 s")
+	v.Forget(k.WorkflowID())
+	require.Equal(t, "another.example.com", read().Host)
+	require.Equal(t, 99, read().Generation)
+}
+
+func TestAJobOrCollectionThatCannotBeReadIsASummaryWithTheReason(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	shop(w, rand.New(rand.NewPCG(4, 4)), 20)
+	w.add("c", "plain", nil) // without an outline
+	w.add("e", "j", nil)
+	w.broken[collectionKey("e").WorkflowID()] = true
+	gone := w.add("d", "gone", nil)
+	delete(w.runs, gone.WorkflowID())
+	for _, sort := range []listing.SummarySort{listing.SortName, listing.SortNext} {
+		all := list(t, w.overview(noon), listing.SummaryQuery{Page: listing.Page{Top: 5}, Sort: sort}, nil)
+		require.Len(t, all, 22, "but that which is gone")
+		unread := map[string]string{}
+		for _, s := range all {
+			if s.Unread != "" {
+				unread[s.Key.Collection.Name+"/"+s.Key.Name] = s.Unread
+			}
+		}
+		require.Equal(t, map[string]string{"e/": broken, "c/plain": "what Temporal shows of it cannot be read by this API; read the job itself"}, unread)
+	}
+}
+
+func TestAContinuationThatNoListOfSummariesReturnedIsRefused(t *testing.T) {
+	t.Parallel()
+	v := newTown(t).overview(noon)
+	for _, after := range []string{"x", "e30", "bm90aGluZw", "~"} {
+		_, err := v.Summaries(t.Context(), ofC, listing.SummaryQuery{Page: listing.Page{Top: 1, After: after}})
+		require.Equal(t, job.KindInvalid, job.KindOf(err), after)
+	}
+}

@@ -38,10 +38,14 @@ const (
 )
 
 // HeldLoss is the loss time that a runner returns.
-func (r *Runner) HeldLoss(together int) time.Duration { return r.heldLoss(together) }
+func (r *Runner) HeldLoss(together int, spread float64) time.Duration {
+	return r.heldLoss(together, spread)
+}
 
 // HeldLossOf is the loss time of a quick server.
-func HeldLossOf(together int) time.Duration { return new(Runner).heldLoss(together) }
+func HeldLossOf(together int, position float64) time.Duration {
+	return new(Runner).heldLoss(together, position)
+}
 
 // ReleaseOnly releases the only attempt that the process has, if it has that number.
 func (r *Runner) ReleaseOnly(attempt int32) bool {

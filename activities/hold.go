@@ -2,7 +2,8 @@ package activities
 
 import (
 	"context"
-	"hash/fnv"
+	"crypto/sha256"
+	"encoding/binary"
 	"runtime"
 	"sync"
 	"time"
@@ -13,7 +14,7 @@ import (
 // A heldAttempt is an attempt that waits for its due time; nil if it was due already.
 type heldAttempt struct {
 	cohort *cohort
-	spread float64 // position of its fence among its cohort's, in [0, 1)
+	spread float64 // position of its fence among its cohort's, in [0, 1): the last one is 0. It follows from its job
 }
 
 // A cohort is the attempts held for one due time.
@@ -81,10 +82,9 @@ type holds struct {
 	collect func()    // nil: runtime.GC
 }
 
-// enter records a held attempt.
-func (h *holds) enter(id string, due time.Time, remaining time.Duration) *heldAttempt {
-	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(id))
+// enter records a held attempt of a job.
+func (h *holds) enter(job string, due time.Time, remaining time.Duration) *heldAttempt {
+	hash := sha256.Sum256([]byte(job))
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.cohorts == nil {
@@ -100,7 +100,7 @@ func (h *holds) enter(id string, due time.Time, remaining time.Duration) *heldAt
 	if together.size++; together.size == crowd {
 		h.tidyBefore(time.Now().Add(remaining))
 	}
-	return &heldAttempt{cohort: together, spread: float64(hash.Sum32()) / (1 << 32)}
+	return &heldAttempt{cohort: together, spread: float64(binary.BigEndian.Uint32(hash[:])) / (1 << 32)}
 }
 
 const (

@@ -26,8 +26,9 @@ import (
 //	not answered or reported soon                SentLoss or BusyLoss, set by the worker (lengthen)
 //	retried by the server                        UnsentLoss, set by the worker (shorten)
 const (
-	// MinHeldLoss and MaxHeldLoss are the least and the most loss time while the server is quick: how long after its
-	// due time an attempt that is held counts as lost if the server has no heartbeat of it, such as that of its fence.
+	// MinHeldLoss and MaxHeldLoss are the least and the most loss time while the server is quick of an attempt whose
+	// fence is the last one: how long after its due time an attempt that is held counts as lost if the server has no
+	// heartbeat of it, such as that of its fence.
 	// busyHeldLoss is the most otherwise; a worker that takes over sends until takeUpLimit.
 	MinHeldLoss  = 1350 * time.Millisecond
 	MaxHeldLoss  = 3 * time.Second
@@ -46,14 +47,19 @@ const (
 	large = 500
 )
 
-// heldLoss returns the loss time of an attempt, given how many are held for the same due time. It grows with their
+// heldLoss returns the loss time of an attempt, given how many are held for the same due time and the position of its
+// fence among theirs. What a lost worker held is to be sent by another one a few milliseconds apart, so that of up to
+// large attempts those whose fence is earlier count as lost earlier, each as long after its fence. It grows with their
 // number and with the time that the server takes to answer: their fences queue up at the server, and an attempt that
 // counts as lost because it is slow makes the queue longer. That of a large herd is also as long as outcomes wait to be
 // reported, since the server looks at each activity that has not ended when its loss time is over, and writes a timer
 // for the next time.
-func (r *Runner) heldLoss(together int) time.Duration {
+func (r *Runner) heldLoss(together int, spread float64) time.Duration {
 	least := min(MaxHeldLoss, MinHeldLoss+time.Duration(max(0, together-calm))*lossPerAttempt)
-	if together > large {
+	if together <= large {
+		first, last := fenceSpread(together, leastFenceTime, maxWindowOnce)
+		least -= time.Duration(spread * float64(first-last))
+	} else {
 		least = max(least, min(r.Completions.LongestWait(), busyHeldLoss))
 	}
 	return r.Latency.Patience(least, busyHeldLoss)
@@ -149,7 +155,7 @@ func (r *Runner) setLoss(ctx context.Context, timeout time.Duration) error {
 // [UnsentLoss], unless it has that already or was given SentLoss or BusyLoss when it was scheduled. If the server
 // cannot, the attempts to come keep the timeout, and those that a stopped worker gets are lost later.
 func (r *Runner) shorten(ctx context.Context, o *outcome, c *lossClock) {
-	if o.together > calm || c.scheduled == SentLoss || c.scheduled == BusyLoss || c.timeout == UnsentLoss {
+	if r.holds.size(o.held) > calm || c.scheduled == SentLoss || c.scheduled == BusyLoss || c.timeout == UnsentLoss {
 		return
 	}
 	if err := r.setLoss(context.WithoutCancel(ctx), UnsentLoss); err != nil {

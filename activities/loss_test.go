@@ -162,23 +162,25 @@ func TestTheLossTimeGrowsWithTheAttemptsThatAreHeldTogether(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		together int
+		position float64       // of its fence
 		slow     time.Duration // how long the server takes to answer
 		want     time.Duration
 	}{
-		{"one", 1, 400 * time.Millisecond, activities.MinHeldLoss},
-		{"as many as their fences are quick", activities.Calm, 0, activities.MinHeldLoss},
-		{"more", activities.Calm + 100, 0, activities.MinHeldLoss + 600*time.Millisecond},
-		{"many", 5000, 0, activities.MaxHeldLoss},
-		{"many, of a server that is not very slow", 5000, 900 * time.Millisecond, activities.MaxHeldLoss},
-		{"one of a slow server", 1, 3 * time.Second, 9 * time.Second},
-		{"many of a slow server", 5000, 3 * time.Second, 9 * time.Second},
-		{"one of a very slow server", 1, time.Minute, activities.BusyHeldLoss},
+		{"one", 1, 0, 400 * time.Millisecond, activities.MinHeldLoss},
+		{"as many as their fences are quick", activities.Calm, 0, 0, activities.MinHeldLoss},
+		{"one of these whose fence is earlier", activities.Calm, 0.8, 0, activities.MinHeldLoss - 600*time.Millisecond},
+		{"more", activities.Calm + 100, 0, 0, activities.MinHeldLoss + 600*time.Millisecond},
+		{"many", 5000, 0.8, 0, activities.MaxHeldLoss},
+		{"many, of a server that is not very slow", 5000, 0, 900 * time.Millisecond, activities.MaxHeldLoss},
+		{"one of a slow server", 1, 0, 3 * time.Second, 9 * time.Second},
+		{"many of a slow server", 5000, 0, 3 * time.Second, 9 * time.Second},
+		{"one of a very slow server", 1, 0, time.Minute, activities.BusyHeldLoss},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				r := &activities.Runner{Latency: slowServer(tt.slow)}
-				require.InDelta(t, tt.want, r.HeldLoss(tt.together), float64(50*time.Millisecond))
+				require.InDelta(t, tt.want, r.HeldLoss(tt.together, tt.position), float64(50*time.Millisecond))
 			})
 		})
 	}
@@ -206,7 +208,7 @@ func TestTheLossTimeOfALargeHerdIsAsLongAsItsOutcomesWaitToBeReported(t *testing
 	}{
 		{"as they did", 2000, 8 * time.Second, 8 * time.Second},
 		{"but a worker that takes over is in time", 2000, time.Minute, activities.BusyHeldLoss},
-		{"not that of a small one", activities.Large, time.Minute, activities.HeldLossOf(activities.Large)},
+		{"not that of a small one", activities.Large, time.Minute, activities.HeldLossOf(activities.Large, 0.9)},
 		{"not if they did not wait", 2000, 0, activities.MaxHeldLoss},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -220,7 +222,7 @@ func TestTheLossTimeOfALargeHerdIsAsLongAsItsOutcomesWaitToBeReported(t *testing
 					_, err := new(task).run(t, r, due(0, 1))
 					require.NoError(t, err)
 				}
-				require.Equal(t, tt.want, r.HeldLoss(tt.together))
+				require.Equal(t, tt.want, r.HeldLoss(tt.together, 0.9))
 			})
 		})
 	}
@@ -247,7 +249,7 @@ func TestASuccessReturnsTheLossTimeOfTheNextExecution(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out, err := new(task).execute(t, newTimedRunner(0).Runner, due(time.Minute, 1))
 		require.NoError(t, err)
-		require.Equal(t, int(activities.MinHeldLoss.Milliseconds()), out.Loss)
+		require.InDelta(t, activities.MinHeldLoss.Milliseconds(), out.Loss, 3)
 		out, err = new(task).execute(t, newTimedRunner(0).Runner, due(0, 1))
 		require.NoError(t, err)
 		require.Zero(t, out.Loss, "it was not held")

@@ -17,11 +17,11 @@ type outcome struct {
 	began      time.Time     // start, by this machine's clock
 	beginning  job.Beginning // of the first attempt
 	message    string
-	err        error // the sender's
-	unsent     error // why nothing was sent; if set, the fields above are undefined
-	hostFull   bool  // the host was at its limit and no fence was passed, so the server can retry it
-	lost       bool  // whether a request was sent is not known; err is nil then
-	together   int   // attempts held for the same due time; 0 if it was not held
+	err        error        // the sender's
+	unsent     error        // why nothing was sent; if set, the fields above are undefined
+	hostFull   bool         // the host was at its limit and no fence was passed, so the server can retry it
+	lost       bool         // whether a request was sent is not known; err is nil then
+	held       *heldAttempt // nil if it was not held
 	observed   *telemetry.Observed
 }
 

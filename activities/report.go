@@ -27,12 +27,12 @@ func (r *Runner) conclude(ctx context.Context, in *Input, recorded []job.Attempt
 	attempts := bounded(append(recorded, record))
 	if o.err == nil {
 		r.ended(ctx, in, o, record, begin, following{})
-		return r.report(ctx, attempts, &Ending{}, o.together, c)
+		return r.report(ctx, attempts, &Ending{}, o.held, c)
 	}
 	next, ended, failed := r.fail(ctx, o, attempts, *in, c)
 	r.ended(ctx, in, o, record, begin, next)
 	if ended != nil {
-		return r.report(ctx, attempts, ended, 0, c)
+		return r.report(ctx, attempts, ended, nil, c)
 	}
 	return Output{}, failed
 }
@@ -66,9 +66,8 @@ func (r *Runner) fail(ctx context.Context, o *outcome, attempts []job.Attempt, i
 }
 
 // report waits until the outcome of the last attempt may be reported, and returns it. Meanwhile heartbeats record it,
-// so that it is known even if this worker is lost. together is the number of attempts that were held with it; 0 if it
-// was not held.
-func (r *Runner) report(ctx context.Context, attempts []job.Attempt, e *Ending, together int, c *lossClock) (Output, error) {
+// so that it is known even if this worker is lost.
+func (r *Runner) report(ctx context.Context, attempts []job.Attempt, e *Ending, h *heldAttempt, c *lossClock) (Output, error) {
 	stop := r.keepAlive(ctx, Progress{Attempts: attempts, Sent: len(attempts), Ended: e}, nil, c)
 	r.Completions.Enter(ctx)
 	stop()
@@ -77,8 +76,8 @@ func (r *Runner) report(ctx context.Context, attempts []job.Attempt, e *Ending, 
 		return Output{}, err
 	}
 	out := Output{Attempts: attempts, Hold: e.Hold}
-	if together > 0 {
-		out.Loss = int(r.heldLoss(together).Milliseconds())
+	if h != nil {
+		out.Loss = int(r.heldLoss(r.holds.size(h), h.spread).Milliseconds())
 	}
 	return out, nil
 }

@@ -85,7 +85,7 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	}
 	c := newLossClock(&info, progress.Attempts)
 	if progress.Ended != nil { // the worker that made the attempt was lost before it could report
-		return r.report(ctx, progress.Attempts, progress.Ended, 0, c)
+		return r.report(ctx, progress.Attempts, progress.Ended, nil, c)
 	}
 	o, err := r.attempt(ctx, &in, progress, c)
 	if err != nil {
@@ -184,7 +184,7 @@ func (r *Runner) holdAndSend(ctx context.Context, in *Input, recorded []job.Atte
 	info, due := activity.GetInfo(ctx), in.Execution.Due
 	var h *heldAttempt
 	if in.held(info.StartedTime) {
-		h = r.holds.enter(in.Execution.ID, due, r.Clock.Until(due))
+		h = r.holds.enter(in.Execution.Collection+"/"+in.Execution.Job, due, r.Clock.Until(due))
 	}
 	sent := sync.OnceFunc(func() { r.holds.sent(h) })
 	defer sent()
@@ -212,7 +212,7 @@ func (r *Runner) holdAndSend(ctx context.Context, in *Input, recorded []job.Atte
 					o.beginning = b.of(o.began, l)
 				}
 				c.unkept = !r.keepOutcome(ctx, in.outcomeKey(recorded), o)
-				o.together = r.holds.size(h)
+				o.held = h
 				stop := r.keepAlive(ctx, Progress{Attempts: recorded, Sent: len(recorded) + 1}, nil, c)
 				h.yield(ctx, r.Latency.Patience(leastYield, mostYield))
 				stop()

@@ -51,7 +51,7 @@ func (e *Execution) Options(input *activities.Input, now time.Time, loss time.Du
 	switch begin := Later(e.Due, e.Next); {
 	case held > leastHeld:
 		when, e.Loss = "held by a worker until", loss
-	case loss == activities.MinHeldLoss && now.Sub(begin) < soon:
+	case loss <= activities.MinHeldLoss && now.Sub(begin) < soon:
 		held, e.Loss = 0, activities.UnsentLoss
 	case loss > activities.MaxHeldLoss:
 		held, e.Loss = 0, activities.BusyLoss

@@ -11,7 +11,6 @@ import (
 	"almanac/lab/faults/workload"
 	"almanac/lab/processes"
 	"almanac/lab/record"
-	"almanac/lab/report"
 	"almanac/lab/wait"
 )
 
@@ -96,11 +95,19 @@ func writeLateness(w io.Writer, jobs []*workload.Job, requests []record.Request,
 	}
 	writeSamples(w, samples(times))
 	fmt.Fprintf(w, "not sent: %d, sent twice: %d\n", missing, twice)
-	late := times["after the fault"]
-	slices.SortFunc(late, func(a, b time.Duration) int { return int(b - a) })
-	fmt.Fprint(w, "the latest:")
-	for _, d := range late[:min(20, len(late))] {
-		fmt.Fprintf(w, " %s", report.Duration(d))
+	writeTenths(w, times["after the fault"])
+}
+
+// writeTenths writes how many arrived in each tenth of a second.
+func writeTenths(w io.Writer, late []time.Duration) {
+	slices.Sort(late)
+	fmt.Fprint(w, "arrived in the tenth of a second from:")
+	const tenth = time.Second / 10
+	for len(late) > 0 {
+		from := late[0].Truncate(tenth)
+		n, _ := slices.BinarySearch(late, from+tenth)
+		fmt.Fprintf(w, " %g s: %d", from.Seconds(), n)
+		late = late[n:]
 	}
 	fmt.Fprintln(w)
 }

@@ -41,6 +41,10 @@ const (
 	SentLoss   = 30 * time.Second
 	BusyLoss   = 90 * time.Second
 
+	// time from the fence of an attempt of a small herd until it is lost without it: longer than the polls of a worker
+	// that was lost stay open, since the server would give it to one of these
+	fenceToLoss = 1500 * time.Millisecond
+
 	calm           = 300                  // attempts held together up to which their loss time is MinHeldLoss
 	lossPerAttempt = 6 * time.Millisecond // for each further one
 	// attempts held together up to which a worker that is lost is to be detected within MaxHeldLoss.
@@ -58,7 +62,8 @@ func (r *Runner) heldLoss(together int, spread float64) time.Duration {
 	least := min(MaxHeldLoss, MinHeldLoss+time.Duration(max(0, together-calm))*lossPerAttempt)
 	if together <= large {
 		first, last := fenceSpread(together, leastFenceTime, maxWindowOnce)
-		least -= time.Duration(spread * float64(first-last))
+		ahead := last + time.Duration(spread*float64(first-last))
+		least -= max(0, ahead-(fenceToLoss-MinHeldLoss))
 	} else {
 		least = max(least, min(r.Completions.LongestWait(), busyHeldLoss))
 	}

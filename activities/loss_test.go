@@ -167,9 +167,9 @@ func TestTheLossTimeGrowsWithTheAttemptsThatAreHeldTogether(t *testing.T) {
 		want     time.Duration
 	}{
 		{"one", 1, 0, 400 * time.Millisecond, activities.MinHeldLoss},
-		{"as many as their fences are quick", activities.Calm, 0, 0, activities.MinHeldLoss},
-		{"one of these whose fence is earlier", activities.Calm, 0.8, 0, activities.MinHeldLoss - 600*time.Millisecond},
-		{"more", activities.Calm + 100, 0, 0, activities.MinHeldLoss + 600*time.Millisecond},
+		{"as many as their fences are quick", activities.Calm, 0, 0, activities.MinHeldLoss - 150*time.Millisecond},
+		{"one of these whose fence is earlier", activities.Calm, 0.8, 0, activities.MinHeldLoss - 750*time.Millisecond},
+		{"more", activities.Calm + 100, 0, 0, activities.MinHeldLoss + 450*time.Millisecond},
 		{"many", 5000, 0.8, 0, activities.MaxHeldLoss},
 		{"many, of a server that is not very slow", 5000, 0, 900 * time.Millisecond, activities.MaxHeldLoss},
 		{"one of a slow server", 1, 0, 3 * time.Second, 9 * time.Second},

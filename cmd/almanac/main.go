@@ -46,5 +46,6 @@ func run(ctx context.Context, args []string, getenv settings.Lookup, stdin io.Re
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	refuseUnknownTopics(root)
-	return explain(root.ExecuteContextC(ctx))
+	cmd, err := root.ExecuteContextC(ctx)
+	return explain(cmd, args, err)
 }

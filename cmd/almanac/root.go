@@ -2,17 +2,12 @@ package main
 
 import (
 	"fmt"
-	"regexp"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"almanac/cmd/almanac/internal/settings"
 	"almanac/cmd/almanac/internal/wiring"
 	"almanac/internal/build"
-	"almanac/internal/fields"
 	"almanac/recurrence"
 )
 
@@ -48,7 +43,7 @@ beside a flag sets it as well; the flag wins. docs/configuration.md has the deta
 		SilenceErrors: true,
 	}
 	root.SetUsageFunc(settings.Usage)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return seeHelp(cmd, err) })
+	root.SetFlagErrorFunc(wrongFlag)
 	root.AddCommand(newDev(getenv), newServer(getenv), newAPI(getenv), newWorker(getenv), newSetup(getenv),
 		newBackup(getenv), newRestore(getenv), newCodec(getenv), newToken(getenv),
 		newPreview(getenv), newHealthcheck(getenv), newVersion(getenv))
@@ -73,52 +68,13 @@ func refuseUnknownTopics(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	help, _, _ := root.Find([]string{"help"})
 	help.Args = func(_ *cobra.Command, args []string) error {
-		_, _, err := root.Find(args)
+		cmd, rest, err := root.Find(args)
+		if err == nil && len(rest) > 0 {
+			err = fmt.Errorf("unknown command %q for %q", rest[0], cmd.CommandPath())
+		}
 		return err
 	}
 	completion, _, _ := root.Find([]string{"completion"})
 	// cobra checks Args only of commands that run
 	completion.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-}
-
-// explain adds to an error about a command line where help is.
-func explain(cmd *cobra.Command, err error) error {
-	if err != nil && (strings.HasPrefix(err.Error(), "unknown command ") || strings.HasPrefix(err.Error(), "accepts ")) {
-		return seeHelp(cmd, err)
-	}
-	return err
-}
-
-// meant returns a line with what the writer of a command line most likely meant; "" if that is not known.
-func meant(cmd *cobra.Command, err error) string {
-	if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok {
-		var known []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-		if near := fields.Nearest(name, known); near != "" {
-			return "\nDid you mean --" + near + "?"
-		}
-	}
-	if m := unknownCommand.FindStringSubmatch(err.Error()); m != nil && cmd == cmd.Root() {
-		switch word := strings.ToLower(m[1]); {
-		case slices.Contains(verbs, word):
-			return "\nJobs are made, listed and run through the API, such as POST http://127.0.0.1:8080/jobCollections/default/jobs/NAME/run"
-		case strings.HasPrefix(word, "job"), strings.HasPrefix(word, "collection"), slices.Contains(lists, word):
-			return "\nJobs are made, listed and run through the API, such as GET http://127.0.0.1:8080/jobCollections/default/jobs"
-		}
-	}
-	return ""
-}
-
-// unknownCommand matches the error about a command that does not exist.
-var unknownCommand = regexp.MustCompile(`^unknown command "([^"]*)" for "almanac"`)
-
-// Words that a user may type who looks for a client of the API, for one job and for many.
-var (
-	verbs = []string{"run", "trigger", "enable", "disable", "skip", "rerun", "delete", "remove", "rm", "pause", "resume"}
-	lists = []string{"list", "ls", "get", "show", "create", "put", "add", "apply", "history", "upcoming", "status"}
-)
-
-func seeHelp(cmd *cobra.Command, err error) error {
-	return fmt.Errorf("%s%s\nRun \"%s --help\" for what is allowed", strings.TrimSpace(err.Error()), meant(cmd, err),
-		strings.TrimSuffix(cmd.CommandPath(), " help"))
 }

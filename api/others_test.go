@@ -91,7 +91,7 @@ func TestEveryRouteTakesWhatOpenAPIDescribesAndNothingElse(t *testing.T) {
 					}
 					requireParameters(t, op, func(query string) answer { return send(query, plain.body, "", "") })
 					requireBody(t, op, func(body string) answer { return send("", body, "", "") })
-					for _, name := range []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Prefer", "Repeatability-Request-ID"} {
+					for _, name := range []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "If", "If-Schedule-Tag-Match", "Prefer", "Repeatability-Request-ID"} {
 						described := op.Parameters.GetByInAndName("header", name) != nil
 						got := send("", plain.body, name, `"x"`)
 						require.Equal(t, !described, got.status == http.StatusBadRequest && strings.Contains(got.body, `"target":"`+name+`"`), "%s: %s", name, got.body)

@@ -27,6 +27,9 @@ type Takes struct {
 // Repeatability is the header that names a request, so that it can be repeated: that of Azure's newer services.
 const Repeatability = "Repeatability-Request-ID"
 
+// repeatability is its name as package http has it.
+var repeatability = http.CanonicalHeaderKey(Repeatability)
+
 // Refuse refuses a request with anything else: an unknown query parameter, a condition, a body. A caller who sends one
 // expects it to have an effect.
 func (t Takes) Refuse(c *gin.Context) error {
@@ -84,19 +87,24 @@ func nearestParameter(name string, known []string) string {
 	return ""
 }
 
-// conditions are the headers by which a request depends on something, or asks to be treated otherwise, such as not to
-// be done twice. Other headers are not looked at: proxies and clients add some of their own.
-var conditions = []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Prefer", Repeatability}
+// isCondition reports whether by a header a request depends on something, or asks to be treated otherwise, such as not
+// to be done twice. That are those of RFC 9110, section 13.1, If of RFC 4918, section 10.4, and the like, whose names
+// begin so. Other headers are not looked at: proxies and clients add some of their own.
+func isCondition(name string) bool {
+	return name == "If" || strings.HasPrefix(name, "If-") || name == "Prefer" || name == repeatability
+}
 
 func (t Takes) refuseConditions(h http.Header) error {
 	var bad fields.Errors
-	for _, name := range conditions {
-		if t.Conditional && (name == "If-Match" || name == "If-None-Match") || t.Repeatable && name == Repeatability {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		takes := t.Conditional && (name == "If-Match" || name == "If-None-Match") || t.Repeatable && name == repeatability
+		if !isCondition(name) || takes {
 			continue
 		}
-		if len(h.Values(name)) > 0 {
-			bad.Add(&job.FieldError{Path: name, Code: fields.UnsupportedHeader, Hint: "leave it out"})
+		if name == repeatability {
+			name = Repeatability
 		}
+		bad.Add(&job.FieldError{Path: name, Code: fields.UnsupportedHeader, Hint: "leave it out"})
 	}
 	return BadRequest("The headers are not valid", &bad)
 }

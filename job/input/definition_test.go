@@ -362,7 +362,7 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 			lines(`properties.action.retryPolicy.retryType: "exponential" is not supported; allowed: none or fixed`,
 				`properties.action.retryPolicy.retryInterval: "00:00:14" is not valid; allowed: a duration such as PT30S or 00:00:30, from PT15S to P558D`,
 				`properties.action.retryPolicy.retryCount: 0 is out of range; allowed: 1 to 20; for no retries send "retryType": "none"`,
-				"properties.action.retryPolicy.retries: unknown field; allowed: retryType, retryInterval or retryCount"),
+				`properties.action.retryPolicy.retries: unknown field; did you mean "retryCount"?`),
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -44,7 +44,7 @@ func mustParse(t testing.TB, body string) job.Definition {
 
 // grammar matches the text of every error in a field: its path, what is wrong, and what is allowed or why.
 var grammar = regexp.MustCompile(`(?s)^.*: (` +
-	`required|too long|too many|not allowed; .+|repeated; allowed: once|unknown field; (allowed: \w.*|did you mean "\w+"\?|it belongs in [\w.]+|(that( cron expression| rule|) (is|cannot)|a time of day is) .*)|` +
+	`required|too long|too many|not allowed; .+|repeated; allowed: once|unknown field; (allowed: \w.*|did you mean "\w+"(, which belongs in [\w.]+)?\?|a job has one recurrence.*|it belongs in [\w.]+|(that( cron expression| rule|) (is|cannot)|a time of day is) .*)|` +
 	`(".*"|[-+.\w:]+|true|the value|null|an? \w+) is (not valid|not supported|out of range); (allowed: |that cron expression )\S.*` +
 	`)(; (allowed: )?\S.*)?$`)
 

@@ -52,7 +52,7 @@ func (p *parser) advise(n *fields.Node, d *job.Definition) {
 		case name == "retryCount" && e.Code == fields.OutOfRange && fmt.Sprint(e.Value) == "0":
 			e.Hint = `for no retries send "retryType": "none"`
 		case e.Code == fields.Invalid && strings.HasPrefix(e.Allowed, "a date"):
-			e.Hint = missingDay(fmt.Sprint(e.Value))
+			e.Hint = cmp.Or(missingDay(fmt.Sprint(e.Value)), withoutT(fmt.Sprint(e.Value)))
 		case e.Path == p.pathOf("recurrence.schedule") && d.Recurrence != nil && d.Recurrence.Schedule != nil:
 			e.Hint = neverOn(d)
 		case e.Code == fields.Forbidden && strings.HasPrefix(e.Allowed, "with frequency ") && name == "weekDays":
@@ -152,14 +152,28 @@ func adviseDuration(e *job.FieldError, given *fields.Node, allowed string) {
 	}
 }
 
+// otherNames are names that members have elsewhere, normalized.
+var otherNames = map[string]string{
+	"tz": "timeZone", "zone": "timeZone", "timezoneid": "timeZone", "timezonename": "timeZone", "until": "endTime", "start": "startTime", "end": "endTime",
+	"url": "uri", "href": "uri", "endpoint": "uri", "verb": "method", "httpmethod": "method", "payload": "body", "data": "body", "retries": "retryCount",
+}
+
 // adviseHome says where a member belongs that is unknown where it is, in an action of a type.
 func (p *parser) adviseHome(e *job.FieldError, name string, t kind.Type) {
-	for _, home := range homes[fields.Normalize(name)] {
+	other := otherNames[fields.Normalize(name)]
+	for _, home := range homes[fields.Normalize(cmp.Or(other, name))] {
 		if home == "" && p.path == "" || isOfAnother(home, t) {
 			continue
 		}
 		at := strings.TrimSuffix(e.Path, "."+name)
-		if home = cmp.Or(home, "properties"); at != home && at != p.pathOf(home) {
+		switch home = cmp.Or(home, "properties"); {
+		case at == home, at == p.pathOf(home):
+			if other != "" {
+				e.Allowed, e.Hint = "", didYouMean(other)
+			}
+		case other != "":
+			e.Allowed, e.Hint = "", fmt.Sprintf("did you mean %q, which belongs in %s?", other, home)
+		default:
 			e.Allowed, e.Hint = "", "it belongs in "+home
 		}
 		return
@@ -193,6 +207,17 @@ func missingDay(text string) string {
 		return ""
 	}
 	return fmt.Sprintf("%s %d has %d days", last.Month(), year, last.Day())
+}
+
+var blankBeforeClock = regexp.MustCompile(`^(\d{4}-\d\d-\d\d) +(\d\d:\d\d\S*)$`)
+
+// withoutT shows a date and time that has a blank in place of the T.
+func withoutT(text string) string {
+	m := blankBeforeClock.FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	return didYouMean(m[1] + "T" + m[2])
 }
 
 // neverOn names the dates of a schedule that no year has. A negative day counts from the end of its month.

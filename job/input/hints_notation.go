@@ -28,11 +28,20 @@ var (
 // noRecurrence says what a recurrence is.
 const noRecurrence = `a recurrence is an object, such as {"frequency":"day","schedule":{"hours":[9],"minutes":[0]}}, and no cron expression`
 
+const oneRecurrence = "a job has one recurrence: make a job for each of them"
+
+// isCron reports whether a member is called after cron.
+func isCron(name string) bool { return strings.HasPrefix(fields.Normalize(name), "cron") }
+
 // adviseNotation shows the recurrence that a text in another notation means, or says why none has that meaning. The
 // text may stand in a list or an object. It reports whether there is one.
 func adviseNotation(e *job.FieldError, given *fields.Node) bool {
 	name := e.Path[strings.LastIndexByte(e.Path, '.')+1:]
-	text := notationIn(given, strings.HasPrefix(fields.Normalize(name), "cron"))
+	if isCron(name) && given != nil && given.Kind == fields.List && len(given.Items) > 1 {
+		e.Allowed, e.Hint = "", oneRecurrence
+		return true
+	}
+	text := notationIn(given, isCron(name))
 	if text == nil || given.Kind != fields.String && (e.Hint != "" || notationOf(text.Text) == "text") { // such as "day"
 		return false
 	}
@@ -62,7 +71,7 @@ func notationIn(n *fields.Node, sure bool) *fields.Node {
 		return notationIn(n.Items[0], sure)
 	case n.Kind == fields.Object:
 		for _, member := range n.Entries {
-			if text := notationIn(member.Value, strings.HasPrefix(fields.Normalize(member.Name), "cron")); text != nil {
+			if text := notationIn(member.Value, isCron(member.Name)); text != nil {
 				return text
 			}
 		}
@@ -139,7 +148,7 @@ func adviseRecurrence(e *job.FieldError, given *fields.Node) {
 	case given.Kind == fields.List && len(given.Items) == 0:
 		e.Hint = "a job without a recurrence runs once"
 	case given.Kind == fields.List && len(given.Items) > 1:
-		e.Hint = "a job has one recurrence: make a job for each of them"
+		e.Hint = oneRecurrence
 	case given.Kind == fields.List && given.Items[0].Kind == fields.Object:
 		e.Hint = `write the object without the brackets, such as "recurrence": {"frequency":"day"}`
 	default:

@@ -83,6 +83,8 @@ func TestErrorsOfTemporalHaveAKindAndSayNothingOfIt(t *testing.T) {
 		{"overloaded", serviceerror.NewResourceExhausted(0, "internals"), job.KindUnavailable, job.KindUnavailable, job.KindUnavailable},
 		{"at a workflow whose task fails", serviceerror.NewWorkflowNotReady("internals"), job.KindUnavailable, job.KindUnavailable, job.KindUnavailable},
 		{"without the namespace", serviceerror.NewNamespaceNotFound("internals"), job.KindUnavailable, job.KindUnavailable, job.KindUnavailable},
+		{"something else that answers by HTTP", serviceerror.NewUnimplemented("unexpected HTTP status code received from server: 404 (Not Found); internals"),
+			job.KindUnavailable, job.KindUnavailable, job.KindUnavailable},
 		{"without the workflow", serviceerror.NewNotFound("internals"), job.KindNotFound, job.KindNotFound, job.KindNotFound},
 		{"about to delete the job", refused(workflows.ErrTypeGone), job.KindNotFound, job.KindNotFound, job.KindNotFound},
 		{"unwilling", refused(workflows.ErrTypeConflict), job.KindConflict, job.KindConflict, job.KindConflict},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
@@ -75,6 +76,9 @@ func (c *Client) Error(ctx context.Context, err error, missing *job.Error) error
 		if _, silent := errors.AsType[*wfclient.SilentError](err); silent {
 			shown.Message, shown.Unchanged = "Temporal does not answer.", true // only reads are given up for it
 		}
+		if isNoTemporal(err) {
+			shown.Message = "What answers at the address of Temporal is not Temporal, or it does not let Almanac through."
+		}
 		return shown
 	}
 	return &job.Error{Kind: job.KindInternal, Code: "InternalServerError", Message: "internal error", Err: err}
@@ -106,8 +110,14 @@ func isUnavailable(err error) bool {
 	// Set by the server: the workflow closed before it answered.
 	ended := wfclient.IsRefused(err, "AcceptedUpdateCompletedWorkflow")
 	_, silent := errors.AsType[*wfclient.SilentError](err)
-	return ended || silent || unavailable || exhausted || cancelled || namespace || notReady ||
+	return ended || silent || isNoTemporal(err) || unavailable || exhausted || cancelled || namespace || notReady ||
 		wfclient.IsTimeout(err) || errors.Is(err, context.Canceled)
+}
+
+// isNoTemporal reports whether something answered by HTTP as no gRPC server does: a proxy, or another service.
+func isNoTemporal(err error) bool {
+	_, temporals := errors.AsType[serviceerror.ServiceError](err)
+	return temporals && strings.Contains(err.Error(), "unexpected HTTP status code received from server")
 }
 
 // Why returns the reason, for people, why a workflow could not be read.

@@ -49,8 +49,8 @@ func TestTheMessageOfAnErrorSaysWhatIsWrongWithTheFirstFieldAndNamesOthers(t *te
 func TestTheMessageOfAnErrorHasTheNamesThatWereSent(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
-		`{"state":"on","action":` + httpAction + `}`:                `The job is not valid: state: "on" is not supported; allowed: enabled or disabled`,
-		`{"properties":{"state":"on","action":` + httpAction + `}}`: `The job is not valid: properties.state: "on" is not supported; allowed: enabled or disabled`,
+		`{"state":"on","action":` + httpAction + `}`:                `The job is not valid: state: "on" is not supported; allowed: enabled or disabled; did you mean "enabled"?`,
+		`{"properties":{"state":"on","action":` + httpAction + `}}`: `The job is not valid: properties.state: "on" is not supported; allowed: enabled or disabled; did you mean "enabled"?`,
 		`{"state":"on","bogus":1}`:                                  `The job is not valid (3 fields are wrong): action: required; allowed: an object; also state and bogus`,
 	} {
 		_, err := parse(body)

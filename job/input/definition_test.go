@@ -171,7 +171,7 @@ func TestParseDefinitionReportsBadFields(t *testing.T) {
 				"properties.recurrence.frequency: required; allowed: minute, hour, day, week, month or year",
 				"properties.recurrence.schedule.hours[0]: 24 is out of range; allowed: 0 to 23",
 				`properties.recurrence.timeZone: "Mars/Phobos" is not valid; allowed: an IANA time zone such as Europe/Stockholm, or a Windows one such as W. Europe Standard Time`,
-				`properties.state: "on" is not supported; allowed: enabled or disabled`,
+				`properties.state: "on" is not supported; allowed: enabled or disabled; did you mean "enabled"?`,
 				"properties.action.request.uri: the value is not valid; allowed: an absolute http or https URL with a host"),
 		},
 		{
@@ -272,8 +272,8 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 		{"a blank in the address", withRequest(`{"uri":"http://example.com/a b?sig=s"}`), `properties.action.request.uri: "http://example.com/a%20b?…" is not valid; allowed: an absolute http or https URL without blanks and control characters`},
 		{"a long address", withRequest(`{"uri":"http://example.com/?` + strings.Repeat("a", 2029) + `"}`), `properties.action.request.uri: too long; allowed: at most 2048 bytes`},
 		{"an http address where https is meant", withAction(`{"type":"https","request":{"uri":"http://example.com/"}}`), `properties.action.request.uri: "http://example.com/" is not valid; allowed: an https URL, as the action is of type Https`},
-		{"a method that is none", withRequest(`{"uri":"http://example.com/","method":"GET /"}`), `properties.action.request.method: "GET /" is not supported; allowed: ` + methods},
-		{"a method that is misspelt", withRequest(`{"uri":"http://example.com/","method":"GETT"}`), `properties.action.request.method: "GETT" is not supported; allowed: ` + methods},
+		{"a method that is none", withRequest(`{"uri":"http://example.com/","method":"GET /"}`), `properties.action.request.method: "GET /" is not supported; allowed: ` + methods + `; did you mean "GET"?`},
+		{"a method that is misspelt", withRequest(`{"uri":"http://example.com/","method":"GETT"}`), `properties.action.request.method: "GETT" is not supported; allowed: ` + methods + `; did you mean "GET"?`},
 		{"a method for proxies", withRequest(`{"uri":"http://example.com/","method":"CONNECT"}`), `properties.action.request.method: "CONNECT" is not supported; allowed: ` + methods},
 		{"a method that sends credentials back", withRequest(`{"uri":"http://example.com/","method":"trace"}`), `properties.action.request.method: "trace" is not supported; allowed: ` + methods},
 		{"the preface of HTTP/2", withRequest(`{"uri":"http://example.com/","method":"PRI"}`), `properties.action.request.method: "PRI" is not supported; allowed: ` + methods},
@@ -708,5 +708,5 @@ func TestAFinalStateThatIsSentBackIsThatOfAnEnabledJob(t *testing.T) {
 		require.Equal(t, job.StateEnabled, patched.State, "a patch that leaves the state alone")
 	}
 	_, err := input.MergeDefinition(read, []byte(`{"state":"on"}`), input.ParseOptions{Now: now})
-	require.Equal(t, `state: "on" is not supported; allowed: enabled, disabled, completed or faulted`, complaints(t, err))
+	require.Equal(t, `state: "on" is not supported; allowed: enabled, disabled, completed or faulted; did you mean "enabled"?`, complaints(t, err))
 }

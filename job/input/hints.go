@@ -49,6 +49,14 @@ func (p *parser) advise(n *fields.Node, d *job.Definition) {
 			e.Hint = `write the JSON as a text, with its quotes escaped, such as "{\"id\":1}"`
 		case strings.HasPrefix(p.Rules[name].Allowed, "a duration") && e.Code == fields.Invalid && given != nil:
 			adviseDuration(e, given, p.Rules[name].Allowed)
+		case name == "state" && e.Code == fields.Unsupported && given != nil:
+			e.Hint = cmp.Or(didYouMean(stateWords[strings.ToLower(given.Text)]), nearWord(given.Text, e.Allowed))
+		case e.Code == fields.Unsupported && given != nil && given.Kind == fields.String:
+			e.Hint = cmp.Or(e.Hint, nearWord(given.Text, e.Allowed))
+		case name == "uri" && e.Code == fields.Invalid && given != nil && function.MatchString(given.Text):
+			e.Hint = notEvaluated
+		case name == "headers" && e.Value == fields.List:
+			e.Hint = `write the headers as members, such as {"Accept": "text/plain"}`
 		case name == "retryCount" && e.Code == fields.OutOfRange && fmt.Sprint(e.Value) == "0":
 			e.Hint = `for no retries send "retryType": "none"`
 		case e.Code == fields.Invalid && strings.HasPrefix(e.Allowed, "a date"):
@@ -110,6 +118,12 @@ func nodeAt(n *fields.Node, path string) *fields.Node {
 	return n
 }
 
+// stateWords are other words for a state.
+var stateWords = map[string]string{
+	"on": "enabled", "true": "enabled", "active": "enabled", "running": "enabled",
+	"off": "disabled", "false": "disabled", "inactive": "disabled", "paused": "disabled", "stopped": "disabled",
+}
+
 // periods are other words for a frequency.
 var periods = map[string]string{
 	"minutely": "minute", "minutes": "minute", "hourly": "hour", "hours": "hour", "daily": "day", "days": "day", "weekly": "week", "weeks": "week",
@@ -156,6 +170,7 @@ func adviseDuration(e *job.FieldError, given *fields.Node, allowed string) {
 var otherNames = map[string]string{
 	"tz": "timeZone", "zone": "timeZone", "timezoneid": "timeZone", "timezonename": "timeZone", "until": "endTime", "start": "startTime", "end": "endTime",
 	"url": "uri", "href": "uri", "endpoint": "uri", "verb": "method", "httpmethod": "method", "payload": "body", "data": "body", "retries": "retryCount",
+	"enabled": "state", "disabled": "state", "active": "state", "paused": "state",
 }
 
 // adviseHome says where a member belongs that is unknown where it is, in an action of a type.

@@ -98,5 +98,5 @@ var sprite = template.HTML(strings.Replace(marks, `<svg xmlns="http://www.w3.org
 // functions are those that templates call.
 var functions = template.FuncMap{
 	"mark": mark, "sprite": func() template.HTML { return sprite },
-	"count": count, "plural": plural, "args": args,
+	"barKey": barKey, "weekDays": weekDays, "overlaps": overlaps, "methods": methods, "auths": auths, "count": count, "plural": plural, "args": args,
 }

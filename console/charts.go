@@ -95,6 +95,22 @@ func barsLabel(pattern, what string) string {
 	return fmt.Sprintf("%s %d: %s", what, len(pattern), strings.Join(parts, ", "))
 }
 
+// A barSign is a bar and what it stands for.
+type barSign struct {
+	Chart template.HTML
+	Text  string
+}
+
+// barKey returns what the bars of lists stand for.
+func barKey() (all []barSign) {
+	for _, o := range outcomes {
+		if o.sign != 'r' && o.sign != 'u' {
+			all = append(all, barSign{bars(string(o.sign), 1, ""), o.word})
+		}
+	}
+	return all
+}
+
 // heights are those of the levels of a heat chart, in pixels.
 var heights = []int{1, 6, 11, 16, 22, 28}
 
@@ -148,6 +164,16 @@ func heat(cells []int, start time.Time, past int) (pieces []heatPiece) {
 		pieces = append(pieces, heatPiece{out.html(), begin.Format("15:04"), total})
 	}
 	return pieces
+}
+
+// heatKey returns what the tones of a heat chart stand for.
+func heatKey() (key []heatPiece) {
+	for l, text := range []string{"none", "1", "5", "15", "40", "100 or more"} {
+		var out svg
+		out.add(`<svg viewBox="0 0 12 28" preserveAspectRatio="none" aria-hidden="true"><path class="q%d" d="M0 %dh12v%dh-12z"/></svg>`, l, 28-heights[l], heights[l])
+		key = append(key, heatPiece{Chart: out.html(), Text: text})
+	}
+	return key
 }
 
 // A dayCell is what happened in a step of a day.

@@ -89,11 +89,11 @@ func New(o Options) (*Console, error) {
 func (s *Console) routes() {
 	const job = "/jobs/{collection}/{job}"
 	s.mux.HandleFunc("GET "+root, func(w http.ResponseWriter, r *http.Request) { s.redirect(w, r, "/") })
-	s.mux.HandleFunc("GET "+root+"/{$}", s.home)
 	s.mux.HandleFunc("GET "+root+"/assets/{version}/{file}", serveAsset)
 	for path, show := range map[string]func(*page) error{
-		"/jobs": s.collections, "/jobs/{collection}": s.jobs, job: s.job,
-		job + "/delete": s.confirmDelete, job + "/executions/{execution}": s.execution, "/about": s.about,
+		"/{$}": s.home, "/jobs": s.allJobs, "/jobs/{collection}": s.jobs, job: s.job,
+		job + "/edit": s.editJob, "/new": s.newJob,
+		job + "/delete": s.confirmDelete, job + "/executions/{execution}": s.execution, "/activity": s.activity, "/about": s.about,
 	} {
 		s.mux.HandleFunc("GET "+root+path, s.reading(show))
 	}
@@ -101,10 +101,12 @@ func (s *Console) routes() {
 		job + "/run": s.run, job + "/skip": s.skip, job + "/enable": s.enable, job + "/disable": s.disable,
 		job + "/rerun": s.rerun, job + "/delete": s.deleteJob,
 		"/jobs/{collection}/enable": s.enableCollection, "/jobs/{collection}/disable": s.disableCollection,
-		"/zone": s.setZone,
+		"/zone": s.setZone, "/start": s.start,
 	} {
 		s.mux.HandleFunc("POST "+root+path, s.changing(do))
 	}
+	s.mux.HandleFunc("POST "+root+job+"/edit", s.submitting(s.saveJob))
+	s.mux.HandleFunc("POST "+root+"/new", s.submitting(s.createJob))
 	s.mux.HandleFunc(root+"/", s.reading(func(*page) error { return errNoPage }))
 }
 

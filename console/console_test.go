@@ -148,19 +148,20 @@ func TestAListShowsWhatTheAPIAnswersOfEachJob(t *testing.T) {
 		Unread: map[string]string{"silent": "it did not answer in time"},
 		Status: func(k job.Key) (s job.Status) {
 			s.NextExecutionTime = at(23*time.Hour + 17*time.Minute + 40*time.Second)
-			switch k.Name {
-			case "fails":
-				s.LastOutcome = &job.LastOutcome{Status: job.OutcomeFailed, EndTime: at(-time.Minute), ExpectedExecutionTime: at(-time.Minute)}
-				s.LastError, s.ConsecutiveFailures = &job.LastError{Message: "refused", EndTime: at(-time.Minute)}, 1
-			case "retries":
-				s.Retry = &job.Retry{Attempt: 2, MaxAttempts: 5, NextAttemptTime: at(30 * time.Second)}
-			case "over":
-				s.NextExecutionTime, s.Reason = nil, "The job has run once."
+			if k.Name == "over" {
+				s.NextExecutionTime = nil
 			}
 			return s
 		},
+		Marks: func(k job.Key) []job.Mark {
+			last := map[string]job.Outcome{"fails": job.OutcomeFailed, "fine": job.OutcomeCompleted}[k.Name]
+			if last == "" {
+				return nil
+			}
+			return []job.Mark{{Due: now.Add(-2 * time.Hour), Outcome: job.OutcomeMissed}, {Due: now.Add(-time.Hour), Outcome: last}}
+		},
 	})
-	for _, name := range []string{"fails", "retries", "fine", "off", "over", "silent"} {
+	for _, name := range []string{"fails", "fine", "off", "over", "silent"} {
 		of := daily()
 		if name == "off" {
 			of.State = client.JobDisabled
@@ -169,14 +170,14 @@ func TestAListShowsWhatTheAPIAnswersOfEachJob(t *testing.T) {
 		require.NoError(t, err)
 	}
 	b := browse(t, h, console.Options{})
-	page := b.get("/console/jobs/reports").has("every day at 02:30", "in 23 h 18 min", "Fri 27 Nov 01:30", "waits for a retry, 2 of 5",
-		"in 30 s", "The job has run once.", "silent</b> is not in the list", "5 jobs on this page", "Almanac 1.2.3", "As of 02:12:20 UTC")
+	page := b.get("/console/jobs/reports").has("every day at 02:30", "in 23 h 18 min", "Fri 27 Nov 01:30", "over: no occurrence is left",
+		"Last 2: 1 succeeded, 1 missed", "silent</b> is not in the list", "5 jobs, 1 failing, 1 disabled", "Almanac 1.2.3", "As of 02:12:20 UTC")
 	require.Regexp(t, `m-off.*?>off<.*?>disabled<`, strings.ReplaceAll(page.text, "\n", ""))
 	require.Regexp(t, `m-fail.*?>fails<`, page.text)
-	b.get("/console/jobs/reports?name=fi").has(">fine<", "name begins with fi").lacks(">fails<")
-	b.get("/console/jobs/reports?name=x").has("No job matches")
-	b.get("/console/jobs").has(`href="/console/jobs/reports"`, "P20Premium")
-	b.get("/console/jobs/none")
+	b.get("/console/jobs/reports?q=fin+example.com").has(">fine<", "has the words fin example.com", "1 of 5 jobs").lacks(">fails<")
+	b.get("/console/jobs/reports?q=nothing&state=failing").has("No job matches", "State: failing")
+	b.get("/console/jobs?state=failing").has(`<span class="of">reports/</span>fails`).lacks(">fine<", ">off<")
+	b.get("/console/jobs?sort=-next").has(`aria-sort="descending"`, "Next run ↓")
 	require.Equal(t, http.StatusNotFound, b.get("/console/jobs/none").status)
 }
 
@@ -300,13 +301,13 @@ func TestAPageShowsNoButtonThatWouldBeRefused(t *testing.T) {
 	for role, buttons := range map[access.Role][]string{
 		access.Reader:      nil,
 		access.Operator:    {"Run now", "/skip\"", "Disable</button>"},
-		access.Contributor: {"Run now", "/skip\"", "Disable</button>", "Delete…"},
+		access.Contributor: {"Run now", "/skip\"", "Disable</button>", "Delete…", "/edit\""},
 	} {
 		b := browse(t, h, console.Options{Who: func(*http.Request) (console.Caller, error) {
 			return console.Caller{Name: "me", Known: true, May: func(a access.Action, _, _ string) bool { return role.Allows(a) }}, nil
 		}})
 		page := b.get("/console/jobs/reports/nightly").has("Signed in as </span>me").has(buttons...)
-		for _, button := range []string{"Run now", "/skip\"", "Disable</button>", "Delete…"} {
+		for _, button := range []string{"Run now", "/skip\"", "Disable</button>", "Delete…", "/edit\""} {
 			require.Equal(t, contains(buttons, button), strings.Contains(page.text, button), "%s: %s", role, button)
 		}
 	}
@@ -375,7 +376,9 @@ func TestWhatOthersWroteIsTextOnEveryPage(t *testing.T) {
 		}})
 		page := "/console/jobs/reports/" + url.PathEscape("it's (a) job+é")
 		for _, path := range []string{"/console/jobs", "/console/jobs/reports", page, page + "/delete", "/console/about",
-			"/console/jobs/reports?name=" + url.QueryEscape(text), "/console/jobs/reports?state=" + url.QueryEscape(text), "/console/jobs/" + url.PathEscape(text),
+			"/console/jobs/reports?q=" + url.QueryEscape(text), "/console/jobs?host=" + url.QueryEscape(text), page + "/edit", "/console/", "/console/activity",
+			"/console/activity?by=time&name=" + url.QueryEscape(text), "/console/activity?collection=" + url.QueryEscape(text), "/console/new?from=other&collection=reports",
+			"/console/jobs/reports?state=" + url.QueryEscape(text), "/console/jobs/" + url.PathEscape(text),
 			page + "?show=" + url.QueryEscape(text), page + "?done=" + url.QueryEscape(text), page + "/executions/" + url.PathEscape(text)} {
 			got := b.get(path)
 			require.Less(t, got.status, http.StatusInternalServerError, got.text)
@@ -414,6 +417,7 @@ func TestBrowsersAreSentToTheConsoleAndProgramsAreNot(t *testing.T) {
 	require.Equal(t, http.StatusOK, program.status)
 	require.Contains(t, program.text, `"service":"Almanac"`)
 	require.Equal(t, "/console/", b.get("/console").location)
+	b.get("/console/").has("Your first job", "Create and watch it")
 	require.Equal(t, http.StatusNotFound, b.get("/console/nowhere").status)
 	require.Equal(t, http.StatusNotFound, b.get("/consoles").status)
 	style := b.get(regexp.MustCompile(`href="(/console/assets/[^"]+/console.css)"`).FindStringSubmatch(b.get("/console/jobs").text)[1])

@@ -26,7 +26,19 @@ func indented(value any) string {
 	if encoder.Encode(value) != nil {
 		return ""
 	}
-	return strings.TrimSuffix(out.String(), "\n")
+	return strings.TrimSuffix(short.ReplaceAllStringFunc(out.String(), oneLine), "\n")
+}
+
+// short matches a list of numbers, or of words, in lines. No text has a line end in JSON.
+var short = regexp.MustCompile(`\[\n\s+(?:"[A-Za-z]*"|-?\d+)(?:,\n\s+(?:"[A-Za-z]*"|-?\d+))*\n\s+\]`)
+
+// oneLine returns such a list in one line.
+func oneLine(list string) string {
+	parts := strings.Split(strings.Trim(list, "[]"), ",")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
 }
 
 // token matches what is coloured in a line of JSON: a name, a text, a number or a word.

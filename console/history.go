@@ -55,7 +55,7 @@ func (p *page) history(v *jobView, j *client.Job, clock clock) (h history, err e
 		if show[0] != "" {
 			to = pageLink(link, "show", show[0])
 		}
-		h.Shows = append(h.Shows, filterEntry{show[1], to + "#history", chosen == show[0]})
+		h.Shows = append(h.Shows, filterEntry{Text: show[1], Link: to + "#history", Current: chosen == show[0]})
 		if chosen == show[0] && show[0] != "" {
 			list.Filter, link = "status eq "+show[0], to
 		}

@@ -1,6 +1,433 @@
 package console
 
-import "net/http"
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
 
-// home sends the browser to the jobs.
-func (s *Console) home(w http.ResponseWriter, r *http.Request) { s.redirect(w, r, "/jobs") }
+	"almanac/access"
+	"almanac/client"
+)
+
+// A homeView is the page that is open all day.
+type homeView struct {
+	Total, Failing int
+	Missed, Late   int
+	MissedMore     bool // there are more than were counted
+	LateMore       bool
+	Due            int // occurrences in the next hour
+	DueMore        bool
+	AsOf           *stamp
+	NotReady       string
+
+	Groups      []failingGroup
+	FailingRest int // beyond those that are listed
+	Hour        []heatPiece
+	Key         []heatPiece
+	Fullest     []fullCell
+	HourTo      string
+	Causes      []cause
+	Paused      []pausedRow
+	PausedRest  int
+	Collections []collectionRow
+	New         string
+}
+
+// A failingGroup is jobs that fail for one cause.
+type failingGroup struct {
+	Text, Host string
+	Rows       []failingRow
+}
+
+// A failingRow is a job that fails.
+type failingRow struct {
+	jobRow
+	Attempts string
+	Since    *stamp
+	Ago      *stamp
+}
+
+// A fullCell is ten seconds in which many are due.
+type fullCell struct {
+	From string
+	Due  int
+}
+
+// A pausedRow is a job or a collection that is disabled.
+type pausedRow struct {
+	Collection, Name, Link string // Name is "" for a collection
+	By                     string
+	Since, Ago             *stamp
+}
+
+// A collectionRow is a collection in a list.
+type collectionRow struct {
+	Mark, Word, Name, Link, Plan string
+	Jobs, Failing                int
+	Next                         *stamp
+	FailingLink                  string
+}
+
+const (
+	listedFailing     = 24
+	listedPaused      = 8
+	listedCollections = 20
+	readUpcoming      = 1000
+)
+
+func (s *Console) home(p *page) error {
+	failing, err := s.client.Summaries(p.ctx, client.Scope{}, client.Search{Filter: "lastOutcome eq Failed", Top: listedFailing, OrderBy: "name"})
+	if err != nil {
+		return err
+	}
+	if failing.Total == 0 {
+		return s.first(p)
+	}
+	v := &homeView{Total: failing.Total, Failing: failing.Matching, AsOf: p.Clock.at(failing.AsOf), FailingRest: failing.Matching - len(failing.Value)}
+	if p.May(access.WriteJobs, "", "") {
+		v.New = p.Link("/new")
+	}
+	ready, err := s.client.Ready(p.ctx)
+	if err != nil {
+		return err
+	}
+	if ready.Status != "ready" {
+		v.NotReady = ready.Missing
+	}
+	parts := []func() error{
+		func() error { return p.addFailing(v, failing.Value) }, func() error { return p.addHour(v) }, func() error { return p.addLost(v) },
+		func() error { return p.addPaused(v) },
+	}
+	if err := each(len(parts), func(i int) error { return parts[i]() }); err != nil {
+		return err
+	}
+	p.template, p.Title, p.Current, p.Main = "home", "Home", "Home", v
+	return nil
+}
+
+// each calls do for each index at most eight at a time, and returns the first error.
+func each(n int, do func(i int) error) error {
+	errs := make([]error, n)
+	var all sync.WaitGroup
+	places := make(chan struct{}, 8)
+	for i := range n {
+		places <- struct{}{}
+		all.Go(func() {
+			defer func() { <-places }()
+			errs[i] = do(i)
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// addFailing adds the jobs that fail, by cause.
+func (p *page) addFailing(v *homeView, jobs []client.Summary) error {
+	found := make([]client.Job, len(jobs))
+	err := each(len(jobs), func(i int) error {
+		collection, name := client.NamesOf(jobs[i].Name)
+		j, err := p.api().Job(p.ctx, collection, name)
+		if client.IsNotFound(err) || client.StatusOf(err) == http.StatusServiceUnavailable {
+			return nil // it was deleted meanwhile, or does not answer: it is listed without a reason
+		}
+		found[i] = j
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	byCause := map[string]*failingGroup{}
+	var order []*failingGroup
+	for i := range jobs {
+		row := failingRow{jobRow: p.summaryRow(&jobs[i])}
+		text := "the reason is not known now"
+		if s := found[i].Properties.Status; s != nil {
+			row.Mark = stateOf(&found[i].Properties)
+			row.Word, row.Next = words[row.Mark], p.Clock.next(&found[i].Properties)
+			row.Attempts, text = attemptsText(&found[i].Properties), "failed"
+			if s.LastError != nil {
+				text = causeOfReason(s.LastError.Message)
+			}
+			row.Since, row.Ago = p.Clock.at(s.FailingSince.Truncate(time.Second)), p.Clock.rel(s.FailingSince)
+			if s.FailingSince.IsZero() {
+				row.Since, row.Ago = nil, nil
+			}
+		}
+		key := text + "\x00" + row.Target
+		if byCause[key] == nil {
+			byCause[key] = &failingGroup{Text: text, Host: row.Target}
+			order = append(order, byCause[key])
+		}
+		byCause[key].Rows = append(byCause[key].Rows, row)
+	}
+	slices.SortStableFunc(order, func(a, b *failingGroup) int { return len(b.Rows) - len(a.Rows) })
+	for _, g := range order {
+		v.Groups = append(v.Groups, *g)
+	}
+	return nil
+}
+
+// causeOfReason returns what is the same in the reasons of one cause: of an answer its status, without its words.
+func causeOfReason(reason string) string {
+	if _, why, ok := strings.Cut(reason, "' failed: "); ok && strings.HasPrefix(reason, "Request to host '") {
+		reason = why
+	}
+	if m := answeredWith.FindString(reason); m != "" {
+		return strings.TrimSuffix(m, ":")
+	}
+	text, _ := shortened(reason)
+	return text
+}
+
+func attemptsText(j *client.JobProperties) string {
+	most := j.Action.RetryPolicy.Attempts()
+	if r := j.Status.Retry; r != nil {
+		return ofMost(r.Attempt-1, r.MaxAttempts) + " attempts"
+	}
+	if most == 1 {
+		return "1 attempt, no retries"
+	}
+	return ofMost(most, most) + " attempts"
+}
+
+// addHour adds what is due in the next hour.
+func (p *page) addHour(v *homeView) error {
+	start := p.Clock.Now.Truncate(10 * time.Minute)
+	cells, bySecond := make([]int, 360), map[int]int{}
+	past := int(p.Clock.Now.Sub(start) / (10 * time.Second))
+	for o, err := range p.api().Upcoming(p.ctx, client.Scope{}, start.Add(time.Hour), client.List{Top: readUpcoming}) {
+		if _, unread := errors.AsType[*client.UnreadError](err); unread {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		after := o.Properties.ExpectedExecutionTime.Sub(start)
+		if cell := int(after / (10 * time.Second)); cell >= 0 && cell < len(cells) {
+			cells[cell]++
+			bySecond[int(after/time.Second)]++
+			v.Due++
+		}
+	}
+	v.DueMore = v.Due >= readUpcoming
+	v.Hour, v.HourTo = heat(cells, start, past), start.Add(time.Hour).Format("15:04")
+	for second, n := range bySecond {
+		v.Fullest = append(v.Fullest, fullCell{start.Add(time.Duration(second) * time.Second).Format("15:04:05"), n})
+	}
+	slices.SortFunc(v.Fullest, func(a, b fullCell) int { return cmp.Or(b.Due-a.Due, cmp.Compare(a.From, b.From)) })
+	v.Fullest = v.Fullest[:min(len(v.Fullest), 8)]
+	v.Key = heatKey()
+	return nil
+}
+
+// addLost adds what was missed, late or skipped since yesterday, by cause.
+func (p *page) addLost(v *homeView) error {
+	all := make([][]cause, len(kinds))
+	err := each(len(kinds), func(i int) (err error) {
+		if kinds[i].choice == "failed" || kinds[i].choice == "cancelled" {
+			return nil
+		}
+		all[i], err = p.causes(p.ctx, client.Scope{}, kinds[i].choice, "")
+		return err
+	})
+	for _, causes := range all {
+		for _, c := range causes {
+			switch c.Mark {
+			case "miss":
+				v.Missed, v.MissedMore = v.Missed+c.N, v.MissedMore || c.More
+			case "warn":
+				v.Late, v.LateMore = v.Late+c.N, v.LateMore || c.More
+			}
+			v.Causes = append(v.Causes, c)
+		}
+	}
+	return err
+}
+
+// addPaused adds the collections and jobs that are disabled, and by whom.
+func (p *page) addPaused(v *homeView) error {
+	for c, err := range p.api().Collections(p.ctx, client.List{}) {
+		if _, unread := errors.AsType[*client.UnreadError](err); unread {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		row := collectionRow{Name: c.Name, Link: p.CollectionLink(c.Name), Plan: c.Properties.SKU.Name, FailingLink: p.CollectionLink(c.Name) + "?state=failing"}
+		if c.Properties.State != client.CollectionEnabled && c.Properties.State != "" {
+			row.Mark, row.Word = "off", words["off"]
+			v.Paused = append(v.Paused, pausedRow{Collection: c.Name, Link: row.Link})
+		}
+		v.Collections = append(v.Collections, row)
+	}
+	off, err := p.api().Summaries(p.ctx, client.Scope{}, client.Search{Filter: "state eq disabled", Top: listedPaused})
+	if err != nil {
+		return err
+	}
+	for i := range off.Value {
+		collection, name := client.NamesOf(off.Value[i].Name)
+		v.Paused = append(v.Paused, pausedRow{Collection: collection, Name: name, Link: p.JobLink(collection, name)})
+	}
+	v.PausedRest = off.Matching - len(off.Value)
+	if err := each(len(v.Paused), func(i int) error { return p.whoDisabled(p.ctx, &v.Paused[i]) }); err != nil {
+		return err
+	}
+	return p.addCollections(v)
+}
+
+// whoDisabled says who disabled a job or a collection, if the caller may know it.
+func (p *page) whoDisabled(ctx context.Context, row *pausedRow) error {
+	if !p.May(access.ReadChanges, row.Collection, row.Name) {
+		return nil
+	}
+	changes := p.api().CollectionChanges(ctx, row.Collection, client.List{Top: 20})
+	if row.Name != "" {
+		changes = p.api().Changes(ctx, row.Collection, row.Name, client.List{Top: 20})
+	}
+	for c, err := range changes {
+		if status := client.StatusOf(err); status == http.StatusNotFound || status == http.StatusForbidden {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		q := &c.Properties
+		created := strings.HasSuffix(q.OperationName, "/write") && len(q.Differences) == 0
+		if q.Status != client.ChangeFailed && (strings.HasSuffix(q.OperationName, "/disable/action") || created || disables(q)) {
+			row.By, row.Since, row.Ago = who(q), p.Clock.at(q.EventTimestamp.Truncate(time.Second)), p.Clock.rel(q.EventTimestamp)
+			return nil
+		}
+	}
+	return nil
+}
+
+// disables reports whether a change of the definition disabled a job.
+func disables(c *client.ChangeProperties) bool {
+	return slices.ContainsFunc(c.Differences, func(d client.Difference) bool {
+		return d.Path == "properties.state" && strings.EqualFold(string(d.To), `"disabled"`)
+	})
+}
+
+// addCollections adds what is in the collections.
+func (p *page) addCollections(v *homeView) error {
+	v.Collections = v.Collections[:min(len(v.Collections), listedCollections)]
+	return each(len(v.Collections), func(i int) error {
+		c := &v.Collections[i]
+		found, err := p.api().Summaries(p.ctx, client.InCollection(c.Name), client.Search{OrderBy: "nextExecutionTime", Top: 1})
+		if client.IsNotFound(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		c.Jobs, c.Failing = found.Total, found.Counts.LastOutcomes[client.OutcomeFailed]
+		if len(found.Value) > 0 && c.Mark == "" {
+			c.Next = p.Clock.at(found.Value[0].Properties.NextExecutionTime)
+		}
+		return nil
+	})
+}
+
+// A firstView is the page of an installation without jobs.
+type firstView struct {
+	Ready      client.Health
+	Build      client.Build
+	Collection string
+	May        bool
+	Choices    []choice
+	Curl       string
+}
+
+// firsts are the recurrences that the first job may have.
+var firsts = []struct {
+	value, words string
+	recurrence   client.Recurrence
+}{
+	{"minute", "every minute", client.Recurrence{Frequency: "minute"}},
+	{"day", "every day at 09:00", client.Recurrence{Frequency: "day", Schedule: &client.Schedule{Hours: []int{9}, Minutes: []int{0}}}},
+	{"week", "every week on Monday at 07:30",
+		client.Recurrence{Frequency: "week", Schedule: &client.Schedule{WeekDays: []string{"monday"}, Hours: []int{7}, Minutes: []int{30}}}},
+	{"month", "the last Friday of every month at 17:15", client.Recurrence{Frequency: "month",
+		Schedule: &client.Schedule{MonthlyOccurrences: []client.MonthlyOccurrence{{Day: "friday", Occurrence: -1}}, Hours: []int{17}, Minutes: []int{15}}}},
+}
+
+// firstCollection returns the collection that the first job goes to, and whether there is one.
+func (s *Console) firstCollection(p *page) (name string, there bool, err error) {
+	for c, err := range s.client.Collections(p.ctx, client.List{}) {
+		if err != nil {
+			return "", false, err
+		}
+		if p.May(access.WriteJobs, c.Name, "") {
+			return c.Name, true, nil
+		}
+	}
+	return client.DefaultResourceGroup, false, nil
+}
+
+func (s *Console) first(p *page) error {
+	ready, err := s.client.Ready(p.ctx)
+	if err != nil {
+		return err
+	}
+	alive, err := s.client.Health(p.ctx)
+	if err != nil {
+		return err
+	}
+	v := &firstView{Ready: ready}
+	if alive.Build != nil {
+		v.Build = *alive.Build
+	}
+	name, there, err := s.firstCollection(p)
+	if err != nil {
+		return err
+	}
+	v.Collection = name
+	v.May = p.May(access.WriteJobs, name, "") && p.May(access.RunJobs, name, "") && (there || p.May(access.WriteCollections, name, ""))
+	for _, f := range firsts {
+		v.Choices = append(v.Choices, choice{f.value, f.words})
+	}
+	p.template, p.Title, p.Current, p.Main = "first", "First job", "Home", v
+	return nil
+}
+
+// start creates the first job, runs it once, and shows that run.
+func (s *Console) start(p *page) (string, error) {
+	form := p.r.PostForm
+	collection, there, err := s.firstCollection(p)
+	if err != nil {
+		return "", err
+	}
+	if !there {
+		of := client.Collection{Properties: client.CollectionProperties{SKU: client.SKU{Name: "Standard"}}}
+		if _, err := s.client.PutCollection(p.ctx, collection, of, client.IfAbsent()); err != nil && !client.IsChanged(err) {
+			return "", err
+		}
+	}
+	j := client.JobProperties{Action: client.Action{Type: "Http", Request: &client.Request{URI: form.Get("uri"), Method: form.Get("method")}}}
+	for _, f := range firsts {
+		if f.value == form.Get("when") {
+			r := f.recurrence
+			if p.Clock.Zone != "UTC" && f.value != "minute" {
+				r.TimeZone = p.Clock.Zone
+			}
+			j.Recurrence = &r
+		}
+	}
+	name := strings.TrimSpace(form.Get("name"))
+	if name == "" {
+		return "", wrongField("name", "name: required; allowed: a name for the job")
+	}
+	if _, err := s.client.PutJob(p.ctx, collection, name, j, client.IfAbsent()); err != nil {
+		return "", err
+	}
+	execution, err := s.client.RunJob(p.ctx, collection, name)
+	if err != nil {
+		return "", err
+	}
+	return jobPath(collection, name, "executions", execution), nil
+}

@@ -102,7 +102,7 @@ func (p *page) allow(v *jobView, j *client.Job, clock clock) {
 	may := func(a access.Action) bool { return p.May(a, v.Collection, v.Name) }
 	state, status := j.Properties.State, j.Properties.Status
 	v.Run, v.MayWrite, v.Delete = may(access.RunJobs), may(access.WriteJobs), may(access.DeleteJobs)
-	v.Edit, v.MayWrite = false, false
+	v.Edit = v.MayWrite
 	v.Rerun = v.Run && v.Trouble != nil && status.Retry == nil
 	v.Enable = state == client.JobDisabled && may(access.EnableJobs)
 	v.Disable = state == client.JobEnabled && may(access.DisableJobs)

@@ -2,9 +2,7 @@ package console
 
 import (
 	"html/template"
-	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,94 +10,46 @@ import (
 	"almanac/client"
 )
 
-// A collectionsView is the page of all collections.
-type collectionsView struct {
-	Rows   []collectionRow
-	Unread []*client.UnreadError
-	Next   string // the link to the next page
-	First  string // the link to the first page, unless this is it
-	MayNew bool
-}
+// perPage is how many jobs a page of a list has.
+const perPage = 50
 
-// A collectionRow is a collection in a list.
-type collectionRow struct {
-	Mark, Word, Name, Link, Plan, State string
-	Tags                                []string
-}
-
-func (s *Console) collections(p *page) error {
-	q := p.r.URL.Query()
-	found, err := s.client.CollectionsPage(p.ctx, client.List{Token: q.Get("after")})
-	if err != nil {
-		return err
-	}
-	v := collectionsView{Unread: found.Unread, MayNew: false}
-	for _, c := range found.Value {
-		v.Rows = append(v.Rows, p.collectionRow(c))
-	}
-	if found.Next != "" {
-		v.Next = p.Link("/jobs?" + url.Values{"after": {found.Next}}.Encode())
-	}
-	if q.Get("after") != "" {
-		v.First = p.Link("/jobs")
-	}
-	p.template, p.Title, p.Current, p.Main = "collections", "Jobs", "Jobs", v
-	return nil
-}
-
-func (p *page) collectionRow(c client.Collection) collectionRow {
-	row := collectionRow{Name: c.Name, Link: p.CollectionLink(c.Name), Plan: c.Properties.SKU.Name, State: "enabled"}
-	if c.Properties.State != client.CollectionEnabled && c.Properties.State != "" {
-		row.Mark, row.Word, row.State = "off", "Disabled", strings.ToLower(string(c.Properties.State))+": no occurrence runs"
-	}
-	for _, name := range slices.Sorted(keys(c.Tags)) {
-		row.Tags = append(row.Tags, name+": "+c.Tags[name])
-	}
-	return row
-}
-
-func keys(m map[string]string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for name := range m {
-			if !yield(name) {
-				return
-			}
-		}
-	}
-}
-
-// A jobsView is the page of the jobs of a collection.
+// A jobsView is the page of the jobs of a collection, or of all.
 type jobsView struct {
-	Collection collectionRow
-	Notices    int // of the collection
-	Rows       []jobRow
-	Unread     []*client.UnreadError
-	Query      string // of the filter by name
-	Menus      []filterMenu
-	Chips      []chip
-	Next       string
-	First      string
-	Last       string // the last name of the page
-	MayNew     bool
-	Enable     bool // whether the caller may enable the collection, and it is not
-	Disable    bool
-	New        string // the link to a new job
-	Filtered   bool
+	Collection string // "": all
+	Link       string // of the page without its filters
+	Paused     string // why nothing of the collection runs
+	Plan       string
+	Total      int
+	Failing    int
+	Off        int
+	Matching   int
+	AsOf       *stamp
+
+	Rows   []jobRow
+	Unread []*client.UnreadError
+	Query  string
+	Hidden [][2]string // what else the form keeps
+	Menus  []filterMenu
+	Chips  []chip
+	Sorts  map[string]sortLink
+	Next   string
+	First  string
+	Last   string // the last name of the page
+	New    string // the link to a new job; "" if the caller may create none
+	Enable, Disable,
+	Filtered bool
 }
 
 // A jobRow is a job in a list.
 type jobRow struct {
-	Mark, Word string
-	Name, Link string
-	Collection string
-	When       string
-	Next       next
-	Target     string
-	Last       *stamp // when its last execution ended
-	LastMark   string
-	LastWord   string
-	Error      string
-	Bars       template.HTML
+	Mark, Word             string
+	Collection, Name, Link string
+	When                   string
+	Next                   next
+	Target                 string
+	Bars                   template.HTML
+	Late                   string
+	VeryLate               bool
 }
 
 // A next is what comes next of a job: a time, or why there is none.
@@ -117,90 +67,271 @@ type filterMenu struct {
 
 // A filterEntry is an entry of such a menu.
 type filterEntry struct {
-	Text, Link string
-	Current    bool
+	Text, Link, Count string
+	Current           bool
 }
 
 // A chip is a filter that is set, and a link without it.
 type chip struct{ Text, Without string }
 
-func (s *Console) jobs(p *page) error {
-	name := p.r.PathValue("collection")
-	q := p.r.URL.Query()
-	of, err := s.client.Collection(p.ctx, name)
-	if err != nil {
-		return err
-	}
-	found, err := s.client.JobsPage(p.ctx, name, client.List{Filter: jobFilter(q, p.Clock.Now), Token: q.Get("after")})
-	if err != nil {
-		return err
-	}
-	v := jobsView{
-		Collection: p.collectionRow(of), Unread: found.Unread, Query: q.Get("name"), MayNew: false,
-		New: p.Link("/new?" + url.Values{"collection": {of.Name}}.Encode()),
-	}
-	enabled := v.Collection.Mark == ""
-	v.Enable = !enabled && p.May(access.EnableCollections, of.Name, "")
-	v.Disable = enabled && p.May(access.DisableCollections, of.Name, "")
-	for _, j := range found.Value {
-		row, err := p.jobRow(j)
+// A sortLink sorts a list by a column.
+type sortLink struct{ Link, Sign, Sorted string }
+
+func (s *Console) allJobs(p *page) error { return s.list(p, "") }
+
+func (s *Console) jobs(p *page) error { return s.list(p, p.r.PathValue("collection")) }
+
+func (s *Console) list(p *page, collection string) error {
+	v := &jobsView{Link: p.Link("/jobs")}
+	scope, title := client.Scope{}, "Jobs"
+	if collection != "" {
+		of, err := s.client.Collection(p.ctx, collection)
 		if err != nil {
 			return err
 		}
-		if !enabled && row.Next.At != nil {
-			row.Next = next{Text: "its collection is disabled", Class: "mid"}
-		}
-		v.Rows = append(v.Rows, row)
+		p.describe(v, &of)
+		scope, title = client.InCollection(collection), of.Name
 	}
-	if len(v.Rows) > 0 {
-		v.Last = v.Rows[len(v.Rows)-1].Name
+	if p.May(access.WriteJobs, collection, "") {
+		v.New = p.Link("/new" + escapedQuery("collection", v.Collection))
 	}
-	p.filters(&v, q, found.Next)
-	p.template, p.Title, p.Current, p.Main = "jobs", of.Name, "Jobs", v
-	p.Notice = doneNotice(p, of.Name, "")
+	f := p.filter(v)
+	found, err := s.client.Summaries(p.ctx, scope, f.list)
+	if err != nil {
+		return err
+	}
+	v.Unread, v.Total, v.Matching, v.AsOf = found.Unread, found.Total, found.Matching, p.Clock.at(found.AsOf)
+	v.Failing, v.Off = found.Counts.LastOutcomes[client.OutcomeFailed], found.Counts.States[client.JobDisabled]
+	for i := range found.Value {
+		v.Rows = append(v.Rows, p.summaryRow(&found.Value[i]))
+	}
+	if n := len(v.Rows); n > 0 {
+		v.Last = v.Rows[n-1].Name
+	}
+	f.menus(v, &found)
+	p.template, p.Title, p.Current, p.Main = "jobs", title, "Jobs", v
+	p.Notice = doneNotice(p, v.Collection, "")
 	return nil
 }
 
-// filters adds the menus of the filters, those that are set, and the links to other pages.
-func (p *page) filters(v *jobsView, q url.Values, token string) {
-	base := "/jobs/" + url.PathEscape(v.Collection.Name)
-	link := func(name, value string) string {
-		changed := url.Values{}
-		for _, known := range []string{"name", "state", "last", "next"} {
-			if known != name && q.Get(known) != "" {
-				changed.Set(known, q.Get(known))
-			}
-		}
-		if value != "" {
-			changed.Set(name, value)
-		}
-		if len(changed) == 0 {
-			return p.Link(base)
-		}
-		return p.Link(base + "?" + changed.Encode())
+// describe adds what the page says of a collection.
+func (p *page) describe(v *jobsView, of *client.Collection) {
+	v.Collection, v.Link, v.Plan = of.Name, p.CollectionLink(of.Name), of.Properties.SKU.Name
+	enabled := of.Properties.State == client.CollectionEnabled || of.Properties.State == ""
+	if !enabled {
+		v.Paused = strings.ToLower(string(of.Properties.State))
 	}
-	menu := func(label, name string, choices ...[2]string) {
+	v.Enable = !enabled && p.May(access.EnableCollections, of.Name, "")
+	v.Disable = enabled && p.May(access.DisableCollections, of.Name, "")
+}
+
+// summaryRow returns the row of a job.
+func (p *page) summaryRow(j *client.Summary) jobRow {
+	collection, name := client.NamesOf(j.Name)
+	q := &j.Properties
+	row := jobRow{Collection: collection, Name: name, Link: p.JobLink(collection, name), When: q.When, Target: q.Host, Mark: summaryMark(q)}
+	row.Word = words[row.Mark]
+	switch {
+	case q.State == client.JobDisabled:
+		row.Next = next{Text: "disabled", Class: "mid"}
+	case q.CollectionDisabled:
+		row.Next = next{Text: "its collection is disabled", Class: "mid"}
+	case q.NextExecutionTime.IsZero():
+		row.Next = next{Text: "over: no occurrence is left", Class: "mid"}
+	case q.NextExecutionTime.Before(p.Clock.Now):
+		row.Next = next{Text: "due now", Class: "mid", At: p.Clock.at(q.NextExecutionTime)}
+	default:
+		row.Next = next{Rel: p.Clock.rel(q.NextExecutionTime), At: p.Clock.at(q.NextExecutionTime)}
+	}
+	row.Bars = bars(patternOf(q.Recent), 20, "Last")
+	if late := client.Duration(q.Lateness).Length(); late > 0 {
+		row.Late, row.VeryLate = length(late), late >= time.Second
+	}
+	return row
+}
+
+func summaryMark(q *client.SummaryProperties) string {
+	switch {
+	case q.State == client.JobDisabled || q.CollectionDisabled:
+		return "off"
+	case q.State == client.JobFaulted:
+		return "fail"
+	case q.State == client.JobCompleted:
+		return "done"
+	case q.LastOutcome == "":
+		return "next"
+	}
+	return markOf(q.LastOutcome)
+}
+
+// signs are those of outcomes in a row of bars.
+var signs = map[client.Outcome]byte{
+	client.OutcomeCompleted: 's', client.OutcomeFailed: 'f', client.OutcomeMissed: 'm', client.OutcomeSkipped: 'k', client.OutcomeCancelled: 'c',
+}
+
+func patternOf(recent []client.Mark) string {
+	pattern := make([]byte, 0, len(recent))
+	for _, r := range recent {
+		pattern = append(pattern, signs[r.Status])
+	}
+	return string(pattern)
+}
+
+// A filter is what a query selects of a list.
+type filter struct {
+	page *page
+	q    url.Values
+	list client.Search
+	base string // of links
+}
+
+// kept are the parameters of the query that a filter consists of.
+var kept = []string{"q", "state", "next", "late", "host", "sort"}
+
+// states are the choices of the state, and their conditions.
+var states = [][3]string{
+	{"failing", "failing", "lastOutcome eq Failed"}, {"missed", "missed last", "lastOutcome eq Missed"}, {"skipped", "skipped last", "lastOutcome eq Skipped"},
+	{"enabled", "enabled", "state eq enabled"}, {"disabled", "disabled", "state eq disabled"}, {"completed", "completed", "state eq completed"},
+	{"faulted", "faulted", "state eq faulted"},
+}
+
+// horizons are the choices of the next run.
+var horizons = map[string]time.Duration{"PT1H": time.Hour, "P1D": 24 * time.Hour, "P7D": 7 * 24 * time.Hour}
+
+// lates are those of the lateness.
+var lates = [][2]string{{"PT5S", "over 5 s"}, {"PT1M", "over 1 min"}, {"PT1H", "over 1 h"}}
+
+// sorts are the columns that a list is sorted by, and their names in the API.
+var sorts = map[string]string{"name": "name", "next": "nextExecutionTime", "late": "lateness", "target": "host"}
+
+// filter returns what the query of a page selects.
+func (p *page) filter(v *jobsView) *filter {
+	f := &filter{page: p, q: p.r.URL.Query(), base: v.Link}
+	v.Query = f.q.Get("q")
+	var all []string
+	for _, state := range states {
+		if f.q.Get("state") == state[0] {
+			all = append(all, state[2])
+		}
+	}
+	if within, ok := horizons[f.q.Get("next")]; ok {
+		all = append(all, "nextExecutionTime le "+string(client.At(p.Clock.Now.Add(within).Truncate(time.Second))))
+	}
+	for _, late := range lates {
+		if f.q.Get("late") == late[0] {
+			all = append(all, "lateness ge "+late[0])
+		}
+	}
+	if host := f.q.Get("host"); host != "" {
+		all = append(all, "host eq "+quoted(host))
+	}
+	f.list = client.Search{Words: v.Query, Filter: strings.Join(all, " and "), Top: perPage, Token: f.q.Get("after")}
+	column, down := strings.CutPrefix(f.q.Get("sort"), "-")
+	if name := sorts[column]; name != "" {
+		f.list.OrderBy = name
+		if down {
+			f.list.OrderBy += " desc"
+		}
+	}
+	for _, name := range kept {
+		if value := f.q.Get(name); value != "" && name != "q" {
+			v.Hidden = append(v.Hidden, [2]string{name, value})
+		}
+	}
+	return f
+}
+
+// link returns the link to the list with another value of a parameter.
+func (f *filter) link(name, value string) string {
+	changed := url.Values{}
+	for _, known := range kept {
+		if known != name && f.q.Get(known) != "" {
+			changed.Set(known, f.q.Get(known))
+		}
+	}
+	if value != "" {
+		changed.Set(name, value)
+	}
+	if len(changed) == 0 {
+		return f.base
+	}
+	return f.base + "?" + changed.Encode()
+}
+
+// menus adds the menus of the filters with the counts of a page, those that are set, and the links to other pages.
+func (f *filter) menus(v *jobsView, found *client.Summaries) {
+	c := &found.Counts
+	menu := func(label, name string, choices ...[3]string) {
 		m := filterMenu{Label: label}
-		for _, c := range append([][2]string{{"", "any"}}, choices...) {
-			m.Entries = append(m.Entries, filterEntry{c[1], link(name, c[0]), q.Get(name) == c[0]})
-			if c[0] != "" && q.Get(name) == c[0] {
-				v.Chips = append(v.Chips, chip{label + ": " + c[1], link(name, "")})
+		for _, choice := range append([][3]string{{"", "any", count(v.Total)}}, choices...) {
+			current := f.q.Get(name) == choice[0]
+			m.Entries = append(m.Entries, filterEntry{Text: choice[1], Link: f.link(name, choice[0]), Count: choice[2], Current: current})
+			if choice[0] != "" && current {
+				v.Chips = append(v.Chips, chip{label + ": " + choice[1], f.link(name, "")})
 			}
 		}
 		v.Menus = append(v.Menus, m)
 	}
-	menu("State", "state", [2]string{"enabled", "enabled"}, [2]string{"disabled", "disabled"}, [2]string{"completed", "completed"}, [2]string{"faulted", "faulted"})
-	menu("Last outcome", "last", [2]string{"Failed", "failed"}, [2]string{"Completed", "succeeded"})
-	menu("Next run", "next", [2]string{"PT1H", "within an hour"}, [2]string{"P1D", "within a day"}, [2]string{"P7D", "within a week"})
+	var ofState, ofHost [][3]string
+	for _, s := range states {
+		n := c.States[client.JobState(s[0])]
+		if outcome, ok := strings.CutPrefix(s[2], "lastOutcome eq "); ok {
+			n = c.LastOutcomes[client.Outcome(outcome)]
+		}
+		ofState = append(ofState, [3]string{s[0], s[1], count(n)})
+	}
+	for _, h := range c.Hosts {
+		ofHost = append(ofHost, [3]string{h.Host, h.Host, count(h.Jobs)})
+	}
+	if host := f.q.Get("host"); host != "" && !hasChoice(ofHost, host) {
+		ofHost = append(ofHost, [3]string{host, host, ""})
+	}
+	menu("State", "state", ofState...)
+	menu("Next run", "next", [3]string{"PT1H", "within an hour", count(c.NextHour)}, [3]string{"P1D", "within a day", count(c.NextDay)}, [3]string{"P7D", "within a week", ""})
+	menu("Late", "late", [3]string{lates[0][0], lates[0][1], ""}, [3]string{lates[1][0], lates[1][1], ""}, [3]string{lates[2][0], lates[2][1], ""})
+	menu("Target", "host", ofHost...)
 	if v.Query != "" {
-		v.Chips = append(v.Chips, chip{"name begins with " + v.Query, link("name", "")})
+		v.Chips = append(v.Chips, chip{"has the words " + v.Query, f.link("q", "")})
 	}
 	v.Filtered = len(v.Chips) > 0
-	if token != "" {
-		v.Next = withParameter(link("", ""), "after", token)
+	f.sorts(v)
+	if found.Next != "" {
+		v.Next = withParameter(f.link("", ""), "after", found.Next)
 	}
-	if q.Get("after") != "" {
-		v.First = link("", "")
+	if f.list.Token != "" {
+		v.First = f.link("", "")
+	}
+}
+
+func hasChoice(all [][3]string, value string) bool {
+	for _, one := range all {
+		if one[0] == value {
+			return true
+		}
+	}
+	return false
+}
+
+// sorts adds the links of the heads of columns.
+func (f *filter) sorts(v *jobsView) {
+	v.Sorts = map[string]sortLink{}
+	now, down := strings.CutPrefix(f.q.Get("sort"), "-")
+	if now == "" {
+		now = "name"
+	}
+	for column := range sorts {
+		link := sortLink{Link: f.link("sort", column)}
+		switch {
+		case column != now:
+			if column == "late" { // the latest first
+				link.Link = f.link("sort", "-late")
+			}
+		case down:
+			link.Sign, link.Sorted = " ↓", "descending"
+		default:
+			link.Link, link.Sign, link.Sorted = f.link("sort", "-"+column), " ↑", "ascending"
+		}
+		v.Sorts[column] = link
 	}
 }
 
@@ -212,135 +343,8 @@ func withParameter(link, name, value string) string {
 	return link + sign + url.Values{name: {value}}.Encode()
 }
 
-// horizons are the values of the filter by the next run.
-var horizons = map[string]time.Duration{"PT1H": time.Hour, "P1D": 24 * time.Hour, "P7D": 7 * 24 * time.Hour}
-
-// jobFilter returns the conditions of a query, in the language of the API.
-func jobFilter(q url.Values, now time.Time) string {
-	var all []string
-	if name := q.Get("name"); name != "" {
-		all = append(all, "startswith(name,"+quoted(name)+")")
-	}
-	if state := q.Get("state"); state != "" {
-		all = append(all, "state eq "+quoted(state))
-	}
-	if last := q.Get("last"); last != "" {
-		all = append(all, "lastOutcome eq "+quoted(last))
-	}
-	if within, ok := horizons[q.Get("next")]; ok {
-		all = append(all, "nextExecutionTime le "+string(client.At(now.Add(within).Truncate(time.Second))))
-	}
-	return strings.Join(all, " and ")
-}
-
 // quoted returns a text in the language of filters.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
-
-// jobRow returns the row of a job.
-func (p *page) jobRow(j client.Job) (jobRow, error) {
-	collection, name := j.Names()
-	kind := stateOf(&j.Properties)
-	row := jobRow{Mark: kind, Word: words[kind], Name: name, Collection: collection, Link: p.JobLink(collection, name),
-		Target: target(&j.Properties.Action)}
-	clock := p.Clock.For(j.Properties.Recurrence)
-	row.Next = clock.next(&j.Properties)
-	if s := j.Properties.Status; s != nil {
-		if s.LastOutcome != nil {
-			row.Last, row.LastMark = clock.at(s.LastOutcome.EndTime), markOf(s.LastOutcome.Status)
-			row.LastWord = words[row.LastMark]
-		}
-		if s.LastError != nil && s.ConsecutiveFailures > 0 {
-			row.Error = s.LastError.Message
-		}
-	}
-	when, err := p.when(&j.Properties)
-	row.When = when
-	return row, err
-}
-
-// stateOf returns the mark of a job.
-func stateOf(j *client.JobProperties) string {
-	s := j.Status
-	switch {
-	case j.State == client.JobDisabled:
-		return "off"
-	case s != nil && s.Retry != nil && s.Retry.NextAttemptTime.IsZero():
-		return "run"
-	case s != nil && s.Retry != nil:
-		return "retry"
-	case j.State == client.JobFaulted:
-		return "fail"
-	case j.State == client.JobCompleted:
-		return "done"
-	case s == nil || s.LastOutcome == nil:
-		return "next"
-	}
-	return markOf(s.LastOutcome.Status)
-}
-
-// next returns what comes next of a job.
-func (c clock) next(j *client.JobProperties) next {
-	s := j.Status
-	switch {
-	case j.State == client.JobDisabled:
-		return next{Text: "disabled", Class: "mid"}
-	case s == nil:
-		return next{Text: "unknown", Class: "mid"}
-	case s.Retry != nil:
-		text := "waits for a retry, " + ofMost(s.Retry.Attempt, s.Retry.MaxAttempts)
-		if s.Retry.NextAttemptTime.IsZero() {
-			return next{Text: "attempt " + ofMost(s.Retry.Attempt, s.Retry.MaxAttempts) + " runs", Class: "warn"}
-		}
-		return next{Text: text, Rel: c.rel(s.Retry.NextAttemptTime), Class: "warn"}
-	case !s.NextExecutionTime.IsZero() && s.NextExecutionTime.Before(c.Now):
-		return next{Text: "due now", At: c.at(s.NextExecutionTime), Class: "mid"}
-	case !s.NextExecutionTime.IsZero():
-		return next{Rel: c.rel(s.NextExecutionTime), At: c.at(s.NextExecutionTime)}
-	case j.State == client.JobCompleted, j.State == client.JobFaulted:
-		return next{Text: "over: no occurrence is left", Class: "mid"}
-	}
-	return next{Text: s.Reason, Class: "mid"}
-}
-
-func ofMost(n, most int) string { return count(n) + " of " + count(most) }
-
-// target returns where an action sends to, for people.
-func target(a *client.Action) string {
-	switch {
-	case a.Request != nil:
-		if u, err := url.Parse(a.Request.URI); err == nil && u.Host != "" {
-			return u.Host
-		}
-		return a.Request.URI
-	case a.QueueMessage != nil:
-		return "queue " + a.QueueMessage.QueueName
-	case a.ServiceBusQueueMessage != nil:
-		return "queue " + a.ServiceBusQueueMessage.QueueName
-	case a.ServiceBusTopicMessage != nil:
-		return "topic " + a.ServiceBusTopicMessage.TopicPath
-	}
-	return a.Type
-}
-
-// sends returns what an action does, for people.
-func sends(a *client.Action) string {
-	if r := a.Request; r != nil {
-		method := strings.ToUpper(r.Method)
-		if method == "" {
-			method = http.MethodGet
-		}
-		return method + " " + r.URI
-	}
-	switch {
-	case a.QueueMessage != nil:
-		return "message to the queue " + a.QueueMessage.QueueName + " of " + a.QueueMessage.StorageAccount
-	case a.ServiceBusQueueMessage != nil:
-		return "message to the queue " + a.ServiceBusQueueMessage.QueueName + " of " + a.ServiceBusQueueMessage.Namespace
-	case a.ServiceBusTopicMessage != nil:
-		return "message to the topic " + a.ServiceBusTopicMessage.TopicPath + " of " + a.ServiceBusTopicMessage.Namespace
-	}
-	return a.Type
-}
 
 func (s *Console) enableCollection(p *page) (string, error) {
 	return s.changeCollection(p, s.client.EnableCollection, "enabled")

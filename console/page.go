@@ -88,7 +88,7 @@ type navEntry struct{ Name, Path string }
 
 // Nav returns the navigation.
 func (p *page) Nav() []navEntry {
-	return []navEntry{{"Jobs", "/jobs"}, {"About", "/about"}}
+	return []navEntry{{"Home", "/"}, {"Jobs", "/jobs"}, {"Activity", "/activity"}, {"About", "/about"}}
 }
 
 // names returns the collection and the job that the path names.

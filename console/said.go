@@ -11,6 +11,15 @@ type said struct {
 	Status string // what a host answered, such as OK
 	Text   string
 	Whole  string // "" if nothing is left out
+	Host   string // "" if it is not known
+}
+
+// Cause returns what is the same in messages of one cause: what a host answered, without its words, or why it did not.
+func (s said) Cause() string {
+	if s.Status != "" {
+		return s.Status
+	}
+	return s.Text
 }
 
 // maxSaid is how much of a message a table shows at once, in characters.
@@ -18,24 +27,34 @@ const maxSaid = 160
 
 var (
 	// response matches the message of an attempt that was answered: status, headers and body.
-	response = regexp.MustCompile(`(?s)^Http Action - Response from host '[^']*': '([^']*)' Response Headers: (.*?) Body: (.*)$`)
+	response = regexp.MustCompile(`(?s)^Http Action - Response from host '([^']*)': '([^']*)' Response Headers: (.*?) Body: (.*)$`)
+
+	// unanswered matches that of one that was not.
+	unanswered = regexp.MustCompile(`(?s)^Http Action - Request to host '([^']*)' failed: (.*)$`)
 
 	// reasoned matches its end where the attempt failed.
 	reasoned = regexp.MustCompile(`(?s)^(.*) \(the host answered ([^()]*)\)$`)
 )
 
+// answeredWith matches the status at the beginning of a reason, such as 500 Internal Server Error:.
+var answeredWith = regexp.MustCompile(`^\d{3} [A-Z][A-Za-z' -]*(?::|$)`)
+
 // saidOf returns a message for a table. One that is not of a form that is known is shown as it is.
 func saidOf(message string) said {
 	m := response.FindStringSubmatch(message)
 	if m == nil {
-		text, cut := shortened(message)
-		if !cut {
-			return said{Text: text}
+		s, text := said{}, message
+		if m := unanswered.FindStringSubmatch(message); m != nil {
+			s.Host, text = m[1], m[2]
 		}
-		return said{Text: text, Whole: message}
+		cut := false
+		if s.Text, cut = shortened(text); cut {
+			s.Whole = message
+		}
+		return s
 	}
-	s := said{Status: m[1], Whole: message}
-	body := m[3]
+	s := said{Host: m[1], Status: m[2], Whole: message}
+	body := m[4]
 	if end := reasoned.FindStringSubmatch(body); end != nil {
 		body, s.Status = end[1], end[2]
 	}

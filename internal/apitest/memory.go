@@ -24,6 +24,9 @@ type Memory struct {
 	Trail   []audit.Change
 	Due     []listing.Occurrence
 
+	// Marks returns the last outcomes of a job, as lists have them. Nil means that there are none.
+	Marks func(k job.Key) []job.Mark
+
 	// Unread names jobs that cannot be read in lists, with the reason.
 	Unread map[string]string
 
@@ -287,6 +290,76 @@ func (m *Memory) Upcoming(
 // JobChanges returns Trail.
 func (m *Memory) JobChanges(context.Context, job.Key, listing.Page) ([]audit.Change, string, error) {
 	return m.Trail, "", nil
+}
+
+// CollectionChanges returns Trail.
+func (m *Memory) CollectionChanges(context.Context, job.CollectionKey, listing.Page) ([]audit.Change, string, error) {
+	return m.Trail, "", nil
+}
+
+// Summaries returns all jobs that a query selects, by name, on one page.
+func (m *Memory) Summaries(
+	_ context.Context, of listing.Scope, q listing.SummaryQuery,
+) (found listing.Summaries, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found.Counts = listing.Counts{States: map[job.State]int{}, Outcomes: map[job.Outcome]int{}}
+	for _, j := range m.jobs {
+		one := m.summary(j)
+		if of.Collection != "" && j.Key.Collection.Name != of.Collection || !q.ShowsJob(j.Key) {
+			continue
+		}
+		found.Total++
+		found.Counts.States[one.State]++
+		found.Counts.Outcomes[one.Last]++
+		if q.Filter.MatchesSummary(&one) && q.Finds(&one, j.Key.Collection.Name+"/"+j.Key.Name, one.When) {
+			found.Page = append(found.Page, one)
+		}
+	}
+	found.Matching = len(found.Page)
+	slices.SortFunc(found.Page, func(a, b listing.Summary) int { return cmp.Compare(a.Key.Name, b.Key.Name) })
+	found.Page = found.Page[:min(len(found.Page), q.Top)]
+	return found, nil
+}
+
+func (m *Memory) summary(j job.Job) listing.Summary {
+	j = m.filled(j)
+	s := listing.Summary{
+		Key: j.Key, State: j.Definition.State, When: cmp.Or(j.Definition.When(), "once"), Host: j.Definition.Action.Host(), Unread: j.Unread,
+		CollectionDisabled: m.collections[j.Key.Collection.WorkflowID()].Properties.State == job.CollectionDisabled,
+	}
+	if next := j.Status.NextExecutionTime; next != nil {
+		s.Next = next.Time
+	}
+	if m.Marks != nil {
+		s.Recent = m.Marks(j.Key)
+	}
+	if n := len(s.Recent); n > 0 {
+		s.Last = s.Recent[n-1].Outcome
+	}
+	return s
+}
+
+// EnableCollection enables a collection at once.
+func (m *Memory) EnableCollection(_ context.Context, k job.CollectionKey) (*job.Operation, error) {
+	return m.setCollection(k, job.CollectionEnabled)
+}
+
+// DisableCollection disables a collection at once.
+func (m *Memory) DisableCollection(_ context.Context, k job.CollectionKey) (*job.Operation, error) {
+	return m.setCollection(k, job.CollectionDisabled)
+}
+
+func (m *Memory) setCollection(k job.CollectionKey, state job.CollectionState) (*job.Operation, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found, ok := m.collections[k.WorkflowID()]
+	if !ok {
+		return nil, job.NotFound("jobcollections/"+k.Name, k.ResourceGroup)
+	}
+	found.Properties.State = state
+	m.collections[k.WorkflowID()] = found
+	return nil, nil
 }
 
 // Ready returns NotReady.

@@ -1,0 +1,358 @@
+package console
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"almanac/access"
+	"almanac/client"
+)
+
+// An editView is the page at which a job is changed or created. Its form and its JSON are one definition.
+type editView struct {
+	New              bool
+	Collection, Name string
+	Path             string // of what the forms are sent to
+	Back             string // the link to where the page was opened
+	Collections      []string
+	ETag             string // of the definition that the page was opened with
+
+	Fields fields
+	JSON   string
+	Rows   int // of the text area
+	Errors map[string][]string
+	Listed []listedError // all errors, in the order of the API
+	Wrong  string        // what is wrong with the whole
+	Other  *otherChange  // somebody else's change meanwhile
+
+	Text   string // the recurrence in English
+	Runs   []nextRow
+	Done   bool // there are no more runs
+	Notes  []string
+	Stored bool // a password is stored
+	Copied string
+
+	fresh bool // nobody has written anything yet: only when it runs is shown
+}
+
+// A listedError is an error, and the field that it is about.
+type listedError struct{ Field, Message string }
+
+// An otherChange is a change that somebody made while the job was edited.
+type otherChange struct {
+	Who  string
+	At   *stamp
+	What changeRow
+}
+
+func (s *Console) editJob(p *page) error {
+	collection, name := p.names()
+	j, err := s.client.Job(p.ctx, collection, name)
+	if err != nil {
+		return err
+	}
+	v := &editView{Path: jobPath(collection, name, "edit"), Back: p.Link(jobPath(collection, name)), ETag: j.ETag}
+	v.Collection, v.Name = j.Names()
+	return s.showEdit(p, v, definitionJSON(&j.Properties))
+}
+
+// presets are what a new job begins with.
+const preset = `{
+  "properties": {
+    "action": {
+      "request": {
+        "uri": "https://",
+        "method": "POST"
+      },
+      "type": "Https"
+    },
+    "recurrence": {
+      "frequency": "day",
+      "interval": 1,
+      "schedule": {
+        "minutes": [0],
+        "hours": [9]
+      },
+      "timeZone": "UTC"
+    },
+    "state": "enabled"
+  }
+}`
+
+func (s *Console) newJob(p *page) error {
+	q := p.r.URL.Query()
+	v, err := s.newView(p, q.Get("collection"))
+	if err != nil {
+		return err
+	}
+	text := preset
+	v.fresh = true
+	if from := q.Get("from"); from != "" {
+		j, err := s.client.Job(p.ctx, v.Collection, from)
+		if err != nil {
+			return err
+		}
+		text, v.Copied = definitionJSON(&j.Properties), from
+	}
+	if p.Clock.Zone != "UTC" && v.Copied == "" {
+		zone, _ := json.Marshal(p.Clock.Zone) // a text
+		text = strings.Replace(text, `"UTC"`, string(zone), 1)
+	}
+	return s.showEdit(p, v, text)
+}
+
+// newView returns the page of a new job.
+func (s *Console) newView(p *page, collection string) (*editView, error) {
+	v := &editView{New: true, Path: "/new", Collection: collection, Back: p.Link("/jobs")}
+	if collection != "" {
+		v.Back = p.CollectionLink(collection)
+	}
+	for c, err := range s.client.Collections(p.ctx, client.List{}) {
+		if _, unread := errors.AsType[*client.UnreadError](err); unread {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if p.May(access.WriteJobs, c.Name, "") {
+			v.Collections = append(v.Collections, c.Name)
+		}
+	}
+	if v.Collection == "" && len(v.Collections) > 0 {
+		v.Collection = v.Collections[0]
+	}
+	return v, nil
+}
+
+// showEdit shows a definition, its next runs, and what is wrong in it.
+func (s *Console) showEdit(p *page, v *editView, text string) error {
+	v.JSON, v.Rows = text, min(max(strings.Count(text, "\n")+2, 24), 60)
+	body := map[string]any{}
+	if err := json.Unmarshal([]byte(text), &body); err == nil {
+		v.Fields = fieldsOf(body)
+		v.Stored = !v.New && strings.EqualFold(v.Fields["auth"], "Basic")
+	}
+	if v.Wrong == "" && len(v.Listed) == 0 {
+		if err := s.previewInto(p, v, text); err != nil {
+			return err
+		}
+	}
+	title := "Edit " + v.Name
+	if v.New {
+		title = "New job"
+	}
+	p.template, p.Title, p.Current, p.Main = "edit", title, "Jobs", v
+	return nil
+}
+
+// previewInto adds the next runs of a definition to a page, or what is wrong with it.
+func (s *Console) previewInto(p *page, v *editView, text string) error {
+	var asked struct {
+		Properties json.RawMessage `json:"properties"`
+		Take       int             `json:"take"`
+	}
+	asked.Take = most
+	if err := json.Unmarshal([]byte(text), &asked); err != nil || len(asked.Properties) == 0 {
+		asked.Properties = json.RawMessage(text)
+	}
+	if !json.Valid(asked.Properties) {
+		return nil // saving says what is wrong
+	}
+	if v.fresh {
+		var when struct {
+			StartTime  json.RawMessage `json:"startTime,omitempty"`
+			Recurrence json.RawMessage `json:"recurrence,omitempty"`
+		}
+		if err := json.Unmarshal(asked.Properties, &when); err != nil {
+			return err
+		}
+		asked.Properties, _ = json.Marshal(when) // it was JSON
+	}
+	asked.Take = most
+	found, err := s.client.PreviewBody(p.ctx, asked)
+	if client.StatusOf(err) == http.StatusBadRequest {
+		v.fail(err)
+		v.dropStored()
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	clock := p.Clock
+	if clock.Own {
+		clock = clock.in(v.Fields["timeZone"])
+	}
+	v.Text, v.Notes, v.Done = found.Text, found.Notes, found.Done
+	for _, t := range found.Occurrences {
+		v.Runs = append(v.Runs, nextRow{At: clock.at(t), Rel: clock.rel(t)})
+	}
+	return nil
+}
+
+// dropStored leaves out that a secret is missing: a preview does not know what is stored.
+func (v *editView) dropStored() {
+	var left []listedError
+	for _, e := range v.Listed {
+		if !v.New && secretMember(e.Field) {
+			delete(v.Errors, e.Field)
+			continue
+		}
+		left = append(left, e)
+	}
+	v.Listed = left
+	if len(left) == 0 {
+		v.Wrong = ""
+	}
+}
+
+func secretMember(field string) bool {
+	for _, end := range []string{"password", "pfx", "secret", "sasToken", "sasKey", "routingKey"} {
+		if strings.HasSuffix(field, "."+end) || field == end {
+			return true
+		}
+	}
+	return false
+}
+
+// fail adds what is wrong, in the words of the API.
+func (v *editView) fail(err error) {
+	v.Errors = map[string][]string{}
+	v.Wrong = err.Error()
+	e, ok := errors.AsType[*client.Error](err)
+	if !ok {
+		return
+	}
+	for _, d := range e.Details {
+		field := fieldOf(d.Target)
+		v.Errors[field] = append(v.Errors[field], d.Message)
+		v.Listed = append(v.Listed, listedError{field, d.Message})
+	}
+}
+
+// submitted returns the definition that a form sent: its text, or its fields in the definition that the page had.
+func submitted(form url.Values) (string, error) {
+	if form.Get("from") == "json" {
+		return form.Get("json"), nil
+	}
+	body := map[string]any{}
+	if err := json.Unmarshal([]byte(form.Get("definition")), &body); err != nil {
+		return "", &client.Error{Status: http.StatusBadRequest, Code: "BadRequest", Message: "The form is not complete. Nothing was done."}
+	}
+	applyFields(body, form)
+	return indented(body), nil
+}
+
+// saved answers a form that was refused: its page says what is wrong. Other errors are returned.
+func (s *Console) saved(p *page, v *editView, text string, err error) (string, error) {
+	switch client.StatusOf(err) {
+	case http.StatusBadRequest, http.StatusConflict, http.StatusPreconditionFailed, http.StatusRequestEntityTooLarge:
+		p.status = client.StatusOf(err)
+		if v.Wrong == "" {
+			v.fail(err)
+		}
+		return "", s.showEdit(p, v, text)
+	}
+	return "", err
+}
+
+func (s *Console) saveJob(p *page) (string, error) {
+	collection, name := p.names()
+	form := p.r.PostForm
+	text, err := submitted(form)
+	if err != nil {
+		return "", err
+	}
+	v := &editView{Path: jobPath(collection, name, "edit"), Back: p.Link(jobPath(collection, name)), Collection: collection, Name: name, ETag: form.Get("etag")}
+	if form.Get("do") == "check" {
+		return "", s.showEdit(p, v, text)
+	}
+	if !json.Valid([]byte(text)) {
+		return s.saved(p, v, text, invalidJSON(text))
+	}
+	_, err = s.client.PutJobBody(p.ctx, collection, name, json.RawMessage(text), client.IfMatch(v.ETag))
+	if err == nil {
+		return jobPath(collection, name) + "?done=saved", nil
+	}
+	if client.IsChanged(err) {
+		if err := s.meanwhile(p, v); err != nil {
+			return "", err
+		}
+	}
+	return s.saved(p, v, text, err)
+}
+
+// meanwhile says who changed a job while it was edited, and has the next save replace that change.
+func (s *Console) meanwhile(p *page, v *editView) error {
+	j, err := s.client.Job(p.ctx, v.Collection, v.Name)
+	if client.IsNotFound(err) {
+		v.Wrong = "The job was deleted while you were editing. Nothing was saved."
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	v.ETag = j.ETag
+	v.Wrong = "The job was changed while you were editing. Nothing was saved. Save again to replace that change with what is below."
+	if !p.May(access.ReadChanges, v.Collection, v.Name) {
+		return nil
+	}
+	found, err := s.client.ChangesPage(p.ctx, v.Collection, v.Name, client.List{Top: 1})
+	if err != nil || len(found.Value) == 0 {
+		return err
+	}
+	row := rowOfChange(&found.Value[0].Properties, p.Clock)
+	v.Other = &otherChange{Who: row.Who, At: row.At, What: row}
+	return nil
+}
+
+func (s *Console) createJob(p *page) (string, error) {
+	form := p.r.PostForm
+	text, err := submitted(form)
+	if err != nil {
+		return "", err
+	}
+	v, err := s.newView(p, form.Get("collection"))
+	if err != nil {
+		return "", err
+	}
+	v.Name, v.Copied = strings.TrimSpace(form.Get("name")), form.Get("copied")
+	if form.Get("do") == "check" {
+		return "", s.showEdit(p, v, text)
+	}
+	if v.Name == "" {
+		return s.saved(p, v, text, wrongField("name", "name: required; allowed: a name that no job of the collection has"))
+	}
+	if !json.Valid([]byte(text)) {
+		return s.saved(p, v, text, invalidJSON(text))
+	}
+	_, err = s.client.PutJobBody(p.ctx, v.Collection, v.Name, json.RawMessage(text), client.IfAbsent())
+	switch {
+	case err == nil:
+		return jobPath(v.Collection, v.Name) + "?done=created", nil
+	case client.IsChanged(err):
+		err = wrongField("name", "name: there is a job of this name already; choose another one. Nothing was changed.")
+	case client.CodeOf(err) == "InvalidResourceName":
+		err = wrongField("name", err.Error())
+	}
+	return s.saved(p, v, text, err)
+}
+
+func wrongField(field, message string) error {
+	return &client.Error{Status: http.StatusBadRequest, Code: "BadRequest", Message: message,
+		Details: []client.ErrorDetail{{Code: "Invalid", Target: field, Message: message}}}
+}
+
+// invalidJSON says where a text is no JSON.
+func invalidJSON(text string) error {
+	var any any
+	err := json.Unmarshal([]byte(text), &any)
+	message := "The JSON cannot be read"
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		line := strings.Count(text[:min(int(syntax.Offset), len(text))], "\n") + 1
+		message += " in line " + itoa(line) + ": " + syntax.Error()
+	}
+	return wrongField("json", message+". Nothing was saved.")
+}

@@ -173,7 +173,7 @@ func model(method, path string) (rank int, list, public bool) {
 	switch {
 	case path == "/" || last == "healthz" || last == "readyz" || last == "openapi.yaml" || strings.HasPrefix(path, "/docs"):
 		return 0, false, true
-	case last == "previewRecurrence":
+	case last == "previewRecurrence" || last == "forecast":
 		return 1, true, false
 	case last == "jobCollections" || last == "upcoming" || last == "summaries" || last == "jobs" && reads || last == "history" && !strings.Contains(path, "{job}"):
 		return 1, true, false
@@ -227,7 +227,7 @@ func TestEveryRouteForEveryRoleInAndOutOfScopeAnswersAsTheModelDoes(t *testing.T
 	cells := 0
 	for _, r := range api.Routes() {
 		at := []string{}
-		if strings.HasPrefix(r.Path, "/subscriptions") || strings.Contains(r.Path, "jobCollections") || r.Path == "/history" || r.Path == "/upcoming" || r.Path == "/summaries" || r.Path == "/previewRecurrence" {
+		if strings.HasPrefix(r.Path, "/subscriptions") || strings.Contains(r.Path, "jobCollections") || r.Path == "/history" || r.Path == "/upcoming" || r.Path == "/summaries" || r.Path == "/forecast" || r.Path == "/previewRecurrence" {
 			at = []string{sub}
 			if !strings.HasPrefix(r.Path, "/subscriptions/:sub/providers") {
 				at = append(at, group)

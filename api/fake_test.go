@@ -49,6 +49,7 @@ type fake struct {
 	historyAcross     func(ctx context.Context, s listing.Scope, p listing.Page) ([]listing.JobRecord, string, error)
 	upcoming          func(ctx context.Context, s listing.Scope, until time.Time, p listing.Page) ([]listing.Occurrence, string, error)
 	summaries         func(ctx context.Context, s listing.Scope, q listing.SummaryQuery) (listing.Summaries, error)
+	forecast          func(ctx context.Context, s listing.Scope, q listing.ForecastQuery) (listing.Forecast, error)
 	test              func(ctx context.Context, k job.Key) ([]notification.Delivery, error)
 	deliveries        func(ctx context.Context, k job.CollectionKey) ([]notification.Delivery, error)
 	ready             func(ctx context.Context) error
@@ -188,6 +189,10 @@ func (f *fake) HistoryAcross(ctx context.Context, s listing.Scope, p listing.Pag
 
 func (f *fake) Summaries(ctx context.Context, s listing.Scope, q listing.SummaryQuery) (listing.Summaries, error) {
 	return f.summaries(ctx, s, q)
+}
+
+func (f *fake) ForecastAcross(ctx context.Context, s listing.Scope, q listing.ForecastQuery) (listing.Forecast, error) {
+	return f.forecast(ctx, s, q)
 }
 
 func (f *fake) Upcoming(ctx context.Context, s listing.Scope, until time.Time, p listing.Page) ([]listing.Occurrence, string, error) {

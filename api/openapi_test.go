@@ -219,6 +219,13 @@ func (m *backend) scheduler(t testing.TB) *fake {
 			k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: cmp.Or(s.ResourceGroup, "g"), Name: cmp.Or(s.Collection, "c")}.Job("j")
 			return summaries(k), m.err
 		},
+		forecast: func(_ context.Context, s listing.Scope, q listing.ForecastQuery) (listing.Forecast, error) {
+			one := listing.DueCount{Time: q.From, Due: 3, Fullest: 2, FullestTime: q.From, Host: listing.NamedCount{Name: "h", Due: 2}}
+			return listing.Forecast{
+				Until: q.Until, Due: 3, Steps: []listing.DueCount{one}, Fullest: []listing.DueCount{one}, Times: []listing.DueCount{one, {Time: q.From}},
+				Hosts: []listing.NamedCount{{Name: "h", Due: 2}}, Collections: []listing.NamedCount{{Name: "g/c", Due: 3}}, Jobs: 3, AsOf: q.From,
+			}, m.err
+		},
 		upcoming: func(_ context.Context, s listing.Scope, until time.Time, _ listing.Page) ([]listing.Occurrence, string, error) {
 			k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: "g1", Name: "c1"}
 			return []listing.Occurrence{{Key: k.Job("j2"), Unread: "it did not answer in time"}, {Key: k.Job("j1"), Due: until}}, "", m.err

@@ -32,6 +32,7 @@ const (
 	upcoming = "/upcoming"
 	// In a collection, or across jobs.
 	summaries = "/summaries"
+	forecast  = "/forecast"
 	changes   = "/changes"
 
 	description   = "/openapi.yaml"
@@ -65,6 +66,10 @@ var (
 	merged        = route.Takes{Query: []string{"$filter", "$top", "$skiptoken"}}
 	mergedUntil   = route.Takes{Query: []string{"until", "$filter", "$top", "$skiptoken"}}
 	searched      = route.Takes{Query: []string{"search", "$filter", "$orderby", "$top", "$skiptoken"}}
+	window        = route.Takes{Query: []string{"from", "until", "step", "host"}}
+	windowBody    = route.Takes{Query: []string{"from", "until", "step", "host"}, Body: true}
+	inWindow      = route.Takes{Query: []string{"from", "until", "step", "host", "except"}}
+	inWindowBody  = route.Takes{Query: []string{"from", "until", "step", "host", "except"}, Body: true}
 	dueTime       = route.Takes{Query: []string{"due"}}
 	named         = route.Takes{Repeatable: true}
 	namedPages    = route.Takes{Query: []string{"$filter", "$top", "$skip", "$skiptoken"}, Repeatable: true}
@@ -88,16 +93,22 @@ func (s *server) listRoutes() []endpoint {
 		historyOf     = "List the history of all jobs of the "
 		dueIn         = "List when the jobs of the "
 		summariesOf   = "Search and sort the jobs of the "
+		countsOf      = "Count what comes due in the "
+		countsBeside  = "Count what comes due beside a job in the "
 	)
 	return []endpoint{
 		{inGroup, get, collections, collectionsOf + "resource group", lists, pages, to(s.listCollections)},
 		{inGroup, get, history, historyOf + "resource group", records, merged, to(s.listHistoryAcross)},
 		{inGroup, get, upcoming, dueIn + "resource group come due", due, mergedUntil, to(s.listUpcoming)},
 		{inGroup, get, summaries, summariesOf + "resource group", due, searched, to(s.listSummaries)},
+		{inGroup, get, forecast, countsOf + "resource group", due, window, to(s.getForecast)},
+		{inGroup, post, forecast, countsBeside + "resource group", due, windowBody, to(s.postForecast)},
 		{inSubscription, get, collections, collectionsOf + "subscription", lists, pages, to(s.listCollections)},
 		{inSubscription, get, history, historyOf + "subscription", records, merged, to(s.listHistoryAcross)},
 		{inSubscription, get, upcoming, dueIn + "subscription come due", due, mergedUntil, to(s.listUpcoming)},
 		{inSubscription, get, summaries, summariesOf + "subscription", due, searched, to(s.listSummaries)},
+		{inSubscription, get, forecast, countsOf + "subscription", due, window, to(s.getForecast)},
+		{inSubscription, post, forecast, countsBeside + "subscription", due, windowBody, to(s.postForecast)},
 		{anywhere, post, previewPath, "List when a job would run", atOrBelow(access.Preview), body, to(s.previewRecurrence)},
 	}
 }
@@ -131,6 +142,10 @@ func (s *server) collectionRoutes() []endpoint {
 			atOrBelow(access.ReadJobs), mergedUntil, s.errors.Handle(s.listUpcoming)},
 		{inGroup, get, collection + summaries, "Search and sort the jobs of a job collection",
 			atOrBelow(access.ReadJobs), searched, s.errors.Handle(s.listSummaries)},
+		{inGroup, get, collection + forecast, "Count what comes due in a job collection",
+			atOrBelow(access.ReadJobs), inWindow, s.errors.Handle(s.getForecast)},
+		{inGroup, post, collection + forecast, "Count what comes due beside a job in a job collection",
+			atOrBelow(access.ReadJobs), inWindowBody, s.errors.Handle(s.postForecast)},
 		{inGroup, get, collection + "/" + operations + "/:id", "Get the status of a change of a job collection", read,
 			nothing, to(s.getOperation)},
 		{inGroup, get, collection + "/" + operationResults + "/:id", "Get the result of a change of a job collection", read,

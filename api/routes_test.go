@@ -132,9 +132,9 @@ func TestUnknownPathsAreAnsweredWithWhatExists(t *testing.T) {
 			require.Equal(t, http.StatusNotFound, got.status, "%s %.50s", method, path)
 			require.Equal(t, jsonContent, got.header.Get("Content-Type"))
 			require.Equal(t, `{"error":{"code":"NotFound","message":"There is nothing at this path. The paths are `+
-				`.../jobCollections[/{name}[/enable, /disable, /rerun, /notifications, /testNotification, /history, /changes, /upcoming, /summaries, /operations/{id}, /operationResults/{id} or /jobs[/{name}[/run, /rerun, /skip, /enable, /disable, /testNotification, /history, /executions/{id} or /changes]]]], .../history, .../upcoming, .../summaries and .../previewRecurrence, `+
+				`.../jobCollections[/{name}[/enable, /disable, /rerun, /notifications, /testNotification, /history, /changes, /upcoming, /summaries, /forecast, /operations/{id}, /operationResults/{id} or /jobs[/{name}[/run, /rerun, /skip, /enable, /disable, /testNotification, /history, /executions/{id} or /changes]]]], .../history, .../upcoming, .../summaries, .../forecast and .../previewRecurrence, `+
 				`where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; `+
-				`/subscriptions/{id}/providers/Microsoft.Scheduler with /jobCollections, /history, /upcoming or /summaries; /openapi.yaml, /docs, /healthz, /readyz, /metrics and /."}}`, got.body)
+				`/subscriptions/{id}/providers/Microsoft.Scheduler with /jobCollections, /history, /upcoming, /summaries or /forecast; /openapi.yaml, /docs, /healthz, /readyz, /metrics and /."}}`, got.body)
 		}
 	}
 }
@@ -162,6 +162,7 @@ func TestOtherMethodsAreAnsweredWithTheOnesAllowed(t *testing.T) {
 		{"POST", "/jobCollections/c/upcoming", "GET, HEAD"},
 		{"DELETE", "/history", "GET, HEAD"},
 		{"POST", "/summaries", "GET, HEAD"},
+		{"DELETE", "/forecast", "GET, HEAD, POST"},
 		{"PUT", "/jobCollections/c/summaries", "GET, HEAD"},
 		{"PUT", "/subscriptions/s/providers/Microsoft.Scheduler/upcoming", "GET, HEAD"},
 		{"POST", "/jobCollections/history", "GET, HEAD, PUT, PATCH, DELETE"},
@@ -230,7 +231,7 @@ func TestAPIVersionIsRequiredOnEveryLongPath(t *testing.T) {
 		"GET " + c + "/operations/o", "GET " + c + "/operationResults/o", "GET " + c + "/jobs", "POST " + c + "/jobs",
 		"GET " + c + "/jobs/j", "PUT " + c + "/jobs/j", "PATCH " + c + "/jobs/j", "DELETE " + c + "/jobs/j",
 		"POST " + c + "/jobs/j/run", "POST " + c + "/jobs/j/rerun", "POST " + c + "/rerun", "GET " + c + "/jobs/j/history", "GET " + c + "/history", "GET " + c + "/upcoming",
-		"GET " + group + "/history", "GET " + group + "/upcoming", "GET " + c + "/summaries", "GET " + group + "/summaries", "GET /subscriptions/s/providers/Microsoft.Scheduler/summaries",
+		"GET " + group + "/history", "GET " + group + "/upcoming", "GET " + c + "/summaries", "GET " + group + "/summaries", "GET " + c + "/forecast", "POST " + c + "/forecast", "GET " + group + "/forecast", "POST /subscriptions/s/providers/Microsoft.Scheduler/forecast", "GET /subscriptions/s/providers/Microsoft.Scheduler/summaries",
 		"GET /subscriptions/s/providers/Microsoft.Scheduler/history", "GET /subscriptions/s/providers/Microsoft.Scheduler/upcoming",
 		"POST /providers/Microsoft.Scheduler/previewRecurrence", "POST " + group + "/previewRecurrence",
 	} {

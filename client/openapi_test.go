@@ -41,7 +41,8 @@ var types = map[string]any{
 	"JobRecurrenceScheduleMonthlyOccurrence": client.MonthlyOccurrence{},
 	"JobHistoryDefinition":                   client.History{}, "JobHistoryDefinitionProperties": client.HistoryProperties{},
 	"Change": client.Change{}, "ChangeProperties": client.ChangeProperties{}, "Difference": client.Difference{},
-	"JobSummary": client.Summary{}, "RerunResult": client.Rerun{}, "UpcomingDefinition": client.Upcoming{}, "OperationStatus": client.Operation{},
+	"JobSummary": client.Summary{}, "Forecast": client.Forecast{}, "ForecastStep": client.ForecastStep{}, "ForecastSecond": client.ForecastSecond{},
+	"ForecastFullest": client.ForecastFullest{}, "ForecastCount": client.ForecastCount{}, "RerunResult": client.Rerun{}, "UpcomingDefinition": client.Upcoming{}, "OperationStatus": client.Operation{},
 	"RecurrencePreview": client.Preview{}, "RecurrencePreviewResult": client.PreviewResult{},
 	"ErrorBody": client.ErrorBody{}, "ErrorDetail": client.ErrorDetail{}, "Index": client.Index{}, "Health": client.Health{},
 }
@@ -216,6 +217,24 @@ var calls = map[string]func(context.Context, *client.Client) error{
 	},
 	"Jobs_ListSummariesBySubscription": func(ctx context.Context, c *client.Client) error {
 		return second(c.Summaries(ctx, client.InSubscription(), client.Search{}))
+	},
+	"JobCollections_GetForecast": func(ctx context.Context, c *client.Client) error {
+		return second(c.Forecast(ctx, client.InCollection("c"), client.Window{}))
+	},
+	"JobCollections_PostForecast": func(ctx context.Context, c *client.Client) error {
+		return second(c.ForecastBeside(ctx, client.InCollection("c"), client.Window{Host: "h", From: time.Unix(0, 0)}, client.Preview{}))
+	},
+	"Jobs_GetForecastByResourceGroup": func(ctx context.Context, c *client.Client) error {
+		return second(c.Forecast(ctx, client.Scope{}, client.Window{}))
+	},
+	"Jobs_PostForecastByResourceGroup": func(ctx context.Context, c *client.Client) error {
+		return second(c.ForecastBeside(ctx, client.Scope{}, client.Window{Host: "h", From: time.Unix(0, 0)}, client.Preview{}))
+	},
+	"Jobs_GetForecastBySubscription": func(ctx context.Context, c *client.Client) error {
+		return second(c.Forecast(ctx, client.InSubscription(), client.Window{}))
+	},
+	"Jobs_PostForecastBySubscription": func(ctx context.Context, c *client.Client) error {
+		return second(c.ForecastBeside(ctx, client.InSubscription(), client.Window{Host: "h", From: time.Unix(0, 0)}, client.Preview{}))
 	},
 	"Recurrence_Preview": func(ctx context.Context, c *client.Client) error { return second(c.Preview(ctx, client.Preview{})) },
 	"Service_Index":      func(ctx context.Context, c *client.Client) error { return second(c.Index(ctx)) },

@@ -82,3 +82,27 @@ func BenchmarkSummariesOf10000Jobs(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkForecastOf10000Jobs(b *testing.B) {
+	w := newTown(b)
+	for i := range 10_000 {
+		r := job.Recurrence{Frequency: "hour", Interval: 1}
+		if i%20 == 0 {
+			r.Frequency = "minute"
+		}
+		o := job.Outline{
+			Created: noon.Add(-48 * time.Hour), StartTime: job.NewTime(noon.Add(-time.Duration(i) * time.Hour / 10_000).Truncate(time.Second)),
+			Recurrence: &r, State: job.StateEnabled, Host: fmt.Sprintf("host%d.example.com", i%7),
+		}
+		w.outline(w.add("c", fmt.Sprintf("j%05d", i), nil), o, noon.Add(-time.Hour))
+	}
+	v := w.overview(noon)
+	for window, step := range map[time.Duration]time.Duration{time.Hour: 10 * time.Second, 24 * time.Hour: time.Minute} {
+		b.Run(window.String(), func(b *testing.B) {
+			for b.Loop() {
+				_, err := v.ForecastAcross(b.Context(), ofC, listing.ForecastQuery{From: noon, Until: noon.Add(window), Step: step})
+				require.NoError(b, err)
+			}
+		})
+	}
+}

@@ -177,7 +177,7 @@ func model(method, path string) (rank int, list, public bool) {
 		return 1, true, false
 	case last == "jobCollections" || last == "upcoming" || last == "summaries" || last == "jobs" && reads || last == "history" && !strings.Contains(path, "{job}"):
 		return 1, true, false
-	case reads:
+	case reads, last == "previewChange":
 		return 1, false, false
 	case last == "run" || last == "rerun" || last == "testNotification" || last == "skip" || last == "enable" || last == "disable":
 		return 2, false, false

@@ -23,7 +23,10 @@ type probe func(n int) (method, target, body string)
 // probes are the requests for every bounded place in openapi.yaml. A place is the name of a parameter, or a
 // schema and the path in it.
 var probes = map[string]probe{
-	"$top":              inTarget(jobsPath+"?$top=", strconv.Itoa, ""),
+	"$top": inTarget(jobsPath+"?$top=", strconv.Itoa, ""),
+	"take": func(n int) (string, string, string) {
+		return http.MethodPost, jobPath + "/previewChange?take=" + strconv.Itoa(n), changedJob
+	},
 	"search":            inTarget("/summaries?search=", text, ""),
 	"$skip":             inTarget(jobsPath+"?$skip=", strconv.Itoa, ""),
 	"jobCollectionName": inTarget("/jobCollections/", text, "/jobs/j1"),

@@ -261,7 +261,7 @@ func definition(t testing.TB, properties string) job.Definition {
 func daily(t testing.TB, k job.Key) job.Job {
 	t.Helper()
 	return job.Job{
-		Key: k,
+		Key: k, Created: at("2025-12-31T00:00:00Z"),
 		Definition: definition(t, `{"startTime":"2026-01-01","action":{"type":"http","request":{
 			"uri":"http://example.com/?a=1&b=<2>","method":"POST","headers":{"x-tag":"a&b"},"body":"<x>&</x>",
 			"authentication":{"type":"basic","username":"u","password":"hush"}}},

@@ -109,6 +109,7 @@ func TestOpenAPIDescribesEveryMemberAndNoOther(t *testing.T) {
 		"JobHistoryListResult":    list[resource.History]{},
 		"UpcomingDefinition":      resource.Upcoming{},
 		"JobSummary":              resource.Summary{},
+		"JobChangePreview":        resource.Diff{},
 		"Forecast":                resource.Forecast{},
 		"OperationStatus":         resource.Operation{},
 		"Execution":               resource.Execution{},

@@ -30,6 +30,8 @@ const (
 	// In a job, a collection, or across jobs.
 	history  = "/history"
 	upcoming = "/upcoming"
+
+	previewChange = "/previewChange" // of a job
 	// In a collection, or across jobs.
 	summaries = "/summaries"
 	forecast  = "/forecast"
@@ -70,6 +72,7 @@ var (
 	windowBody    = route.Takes{Query: []string{"from", "until", "step", "host"}, Body: true}
 	inWindow      = route.Takes{Query: []string{"from", "until", "step", "host", "except"}}
 	inWindowBody  = route.Takes{Query: []string{"from", "until", "step", "host", "except"}, Body: true}
+	takeBody      = route.Takes{Query: []string{"take"}, Body: true}
 	dueTime       = route.Takes{Query: []string{"due"}}
 	named         = route.Takes{Repeatable: true}
 	namedPages    = route.Takes{Query: []string{"$filter", "$top", "$skip", "$skiptoken"}, Repeatable: true}
@@ -164,6 +167,8 @@ func (s *server) jobRoutes() []endpoint {
 		{inGroup, put, oneJob, "Create or replace a job", at(access.WriteJobs), taggedBody, to(s.putJob)},
 		{inGroup, patch, oneJob, "Change parts of a job", at(access.WriteJobs), taggedBody, to(s.patchJob)},
 		{inGroup, remove, oneJob, "Delete a job and its history", at(access.DeleteJobs), tagged, to(s.deleteJob)},
+		{inGroup, post, oneJob + previewChange, "See what a change does to the next runs of a job", at(access.ReadJobs),
+			takeBody, to(s.previewChange)},
 		{inGroup, post, oneJob + "/run", "Run a job now", run, nothing, to(s.runJob)},
 		{inGroup, post, oneJob + rerun, "Run a job again if it failed", run, named, to(s.rerunJob)},
 		{inGroup, post, oneJob + "/skip", "Skip the next occurrence of a job", at(access.SkipJobs), dueTime,

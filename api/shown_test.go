@@ -27,7 +27,7 @@ var (
 type talker struct{ *fake }
 
 func talkative() job.Job {
-	return job.Job{Key: told, Status: job.Status{Outcomes: job.Outcomes{
+	return job.Job{Key: told, Created: at("2025-12-31T00:00:00Z"), Status: job.Status{Outcomes: job.Outcomes{
 		LastOutcome: &job.LastOutcome{Status: job.OutcomeFailed}, LastError: &job.LastError{Message: message},
 	}, Retry: &job.Retry{LastError: &job.LastError{Message: message}}, Reason: "The job was disabled. The last error: " + message}}
 }

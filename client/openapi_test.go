@@ -41,7 +41,7 @@ var types = map[string]any{
 	"JobRecurrenceScheduleMonthlyOccurrence": client.MonthlyOccurrence{},
 	"JobHistoryDefinition":                   client.History{}, "JobHistoryDefinitionProperties": client.HistoryProperties{},
 	"Change": client.Change{}, "ChangeProperties": client.ChangeProperties{}, "Difference": client.Difference{},
-	"JobSummary": client.Summary{}, "Forecast": client.Forecast{}, "ForecastStep": client.ForecastStep{}, "ForecastSecond": client.ForecastSecond{},
+	"JobSummary": client.Summary{}, "JobChangePreview": client.ChangePreview{}, "JobChangeRun": client.ChangeRun{}, "Forecast": client.Forecast{}, "ForecastStep": client.ForecastStep{}, "ForecastSecond": client.ForecastSecond{},
 	"ForecastFullest": client.ForecastFullest{}, "ForecastCount": client.ForecastCount{}, "RerunResult": client.Rerun{}, "UpcomingDefinition": client.Upcoming{}, "OperationStatus": client.Operation{},
 	"RecurrencePreview": client.Preview{}, "RecurrencePreviewResult": client.PreviewResult{},
 	"ErrorBody": client.ErrorBody{}, "ErrorDetail": client.ErrorDetail{}, "Index": client.Index{}, "Health": client.Health{},
@@ -235,6 +235,9 @@ var calls = map[string]func(context.Context, *client.Client) error{
 	},
 	"Jobs_PostForecastBySubscription": func(ctx context.Context, c *client.Client) error {
 		return second(c.ForecastBeside(ctx, client.InSubscription(), client.Window{Host: "h", From: time.Unix(0, 0)}, client.Preview{}))
+	},
+	"Jobs_PreviewChange": func(ctx context.Context, c *client.Client) error {
+		return second(c.PreviewChange(ctx, "c", "j", 5, client.JobProperties{}))
 	},
 	"Recurrence_Preview": func(ctx context.Context, c *client.Client) error { return second(c.Preview(ctx, client.Preview{})) },
 	"Service_Index":      func(ctx context.Context, c *client.Client) error { return second(c.Index(ctx)) },

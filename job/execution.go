@@ -40,6 +40,14 @@ type Job struct {
 	// Skips are due times of occurrences that were skipped; at least of those to come.
 	Skips []time.Time `json:"skips,omitempty"`
 
+	// Started is how many occurrences were started, which recurrence.count limits, and Decided the due time up to which
+	// occurrences are started or dropped, without those dispatched ahead.
+	Started int       `json:"started,omitempty"`
+	Decided time.Time `json:"decided,omitzero"`
+
+	// CollectionDisabled means that the job's collection is not enabled, as far as the job knows.
+	CollectionDisabled bool `json:"collectionDisabled,omitempty"`
+
 	// Planned are the next occurrences, oldest first, if they follow from the job's time zone, with the offsets from
 	// UTC by which they were planned: a reader's time zones may be of another release. Only queries answer with them.
 	Planned []time.Time `json:"planned,omitempty"`
@@ -77,6 +85,7 @@ func (j Job) At(now time.Time) Job {
 		}
 		s := &j.Status
 		s.ExecutionCount++
+		j.Started, j.Decided = j.Started+1, due
 		if last := s.LastExecutionTime; last == nil || last.Before(due) { // a manual run may have started later
 			s.LastExecutionTime = NewTime(due)
 		}

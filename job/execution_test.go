@@ -40,7 +40,12 @@ func TestAJobAsItStandsAtAnInstant(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			j := job.Job{Status: tt.status, Ahead: tt.ahead, Generation: 3}
-			require.Equal(t, job.Job{Status: tt.want, Generation: 3}, j.At(tt.now))
+			ran := tt.want.ExecutionCount - tt.status.ExecutionCount
+			want := job.Job{Status: tt.want, Generation: 3, Started: ran}
+			if ran > 0 {
+				want.Decided = tt.ahead.Due[ran-1]
+			}
+			require.Equal(t, want, j.At(tt.now))
 			require.Equal(t, job.Job{Status: tt.status, Ahead: tt.ahead, Generation: 3}, j, "the job itself is not changed")
 			require.Equal(t, j.At(tt.now), j.At(tt.now).At(at(99)), "what was told apart is settled")
 		})

@@ -33,7 +33,9 @@ func (j *loop) snapshot() job.Job {
 		if s.Ahead == nil {
 			s.Ahead = &job.Ahead{Next: s.Status.NextExecutionTime}
 			s.Status.NextExecutionTime, s.Status.LastExecutionTime = job.NewTime(e.Due), job.NewTime(e.Undo.Last)
+			s.Decided = e.Undo.Decided
 		}
+		s.Started--
 		s.Ahead.Due = append(s.Ahead.Due, e.Due)
 		s.Status.ExecutionCount--
 	}

@@ -175,6 +175,7 @@ func (in *Input) Snapshot() job.Job {
 	return job.Job{
 		Key: in.Key, Created: in.Created, Definition: in.Definition.Redacted(), Status: s, Generation: in.Generation, Skips: in.Skips,
 		Registration: in.Registration, Numbered: in.Numbered,
+		Started: in.Started, Decided: in.Decided, CollectionDisabled: in.CollectionDisabled,
 	}
 }
 

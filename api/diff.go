@@ -1,0 +1,88 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/gin-gonic/gin"
+
+	"almanac/access"
+	"almanac/api/answer"
+	"almanac/api/odata"
+	"almanac/api/resource"
+	"almanac/api/route"
+	"almanac/internal/fields"
+	"almanac/job"
+	"almanac/job/input"
+	"almanac/job/listing"
+	"almanac/job/preview"
+)
+
+// previewChange answers with what a PUT of the body would do to the next runs of a job, and with how many others of the
+// subscription are due with each. It stores nothing.
+func (s *server) previewChange(c *gin.Context, k job.Key) error {
+	take, err := takeOf(c)
+	if err != nil {
+		return err
+	}
+	body, err := route.ReadBody(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request.Context()
+	current, err := s.scheduler.Job(ctx, k)
+	if err != nil {
+		return err
+	}
+	changed, err := input.ParseDefinition(body, s.optionsFor(c, k, &current))
+	if err != nil {
+		return err
+	}
+	changed.KeepLocal(&current.Definition)
+	change := preview.Change{Job: current, New: changed, Now: s.Now(), Take: take}
+	diff, err := change.Run()
+	if err != nil {
+		return err
+	}
+	q := listing.ForecastQuery{From: change.Now, Until: change.Now, Step: 1, View: s.viewOf(c), Except: current.Key}
+	for _, r := range diff.Runs {
+		if !r.WillBe.IsZero() {
+			q.Times = append(q.Times, r.WillBe)
+		}
+	}
+	others, err := s.scheduler.ForecastAcross(ctx, listing.Scope{Subscription: k.Collection.Subscription}, q)
+	if err != nil {
+		return err
+	}
+	return answer.JSON(c, http.StatusOK, resource.NewDiff(diff, others))
+}
+
+// The bounds of take, and its default.
+const takeMost, takeDefault = 50, 10
+
+// takeOf returns how many runs of each definition are compared.
+func takeOf(c *gin.Context) (int, error) {
+	values, err := odata.ParseQuery(c.Request.URL.RawQuery)
+	if err != nil {
+		return 0, err
+	}
+	given := values["take"]
+	if len(given) == 0 {
+		return takeDefault, nil
+	}
+	take, err := strconv.Atoi(given[0])
+	if err != nil || len(given) > 1 || take < 1 || take > takeMost {
+		return 0, badQuery("take", fields.OutOfRange, given[0], fmt.Sprintf("1 to %d", takeMost))
+	}
+	return take, nil
+}
+
+// viewOf returns what the caller of a request may see anywhere; nil for everything.
+func (s *server) viewOf(c *gin.Context) listing.View {
+	who := access.PrincipalOf(c.Request.Context())
+	if s.Access == nil || s.Access.Policy == nil || who == nil {
+		return nil
+	}
+	return s.Access.Policy().For(who)
+}

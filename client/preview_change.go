@@ -1,0 +1,45 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// A ChangePreview is what a change does to the next runs of a job.
+type ChangePreview struct {
+	Runs              []ChangeRun `json:"runs"`
+	Same              int         `json:"same"`
+	Moves             int         `json:"moves"`
+	New               int         `json:"new"`
+	Goes              int         `json:"goes"`
+	NextExecutionTime time.Time   `json:"nextExecutionTime,omitzero"` // by the new definition
+	Done              bool        `json:"done"`                       // no run follows, by either definition
+	WasText           string      `json:"wasText,omitempty"`
+	Text              string      `json:"text,omitempty"`
+	AsOf              time.Time   `json:"asOf"`
+}
+
+// A ChangeRun is a run before and after a change.
+type ChangeRun struct {
+	Change string         `json:"change"` // same, moves, new or goes
+	Was    time.Time      `json:"was,omitzero"`
+	WillBe time.Time      `json:"willBe,omitzero"`
+	Others int            `json:"others,omitempty"` // other jobs that are due in the second of WillBe
+	Host   *ForecastCount `json:"host,omitempty"`   // the host with the most of them
+}
+
+// PreviewChange returns what a PUT of a job would do to its next runs: take of each definition, or 10 if it is 0.
+func (c *Client) PreviewChange(
+	ctx context.Context, collection, name string, take int, p JobProperties,
+) (found ChangePreview, err error) {
+	query := url.Values{}
+	if take > 0 {
+		query.Set("take", strconv.Itoa(take))
+	}
+	m := message{method: http.MethodPost, at: c.jobAt(collection, name, "previewChange"), query: query, body: Job{Properties: p}}
+	_, err = c.call(ctx, m, &found)
+	return found, err
+}

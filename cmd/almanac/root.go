@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"almanac/cmd/almanac/internal/flags"
 	"almanac/cmd/almanac/internal/settings"
 	"almanac/cmd/almanac/internal/wiring"
 	"almanac/internal/build"
@@ -42,7 +43,7 @@ beside a flag sets it as well; the flag wins. docs/configuration.md has the deta
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.SetUsageFunc(settings.Usage)
+	root.SetUsageFunc(flags.Usage)
 	root.SetFlagErrorFunc(wrongFlag)
 	root.AddCommand(newDev(getenv), newServer(getenv), newAPI(getenv), newWorker(getenv), newSetup(getenv),
 		newBackup(getenv), newRestore(getenv), newCodec(getenv), newToken(getenv),

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/contrib/envconfig"
 	sdklog "go.temporal.io/sdk/log"
 
+	"almanac/cmd/almanac/internal/flags"
 	"almanac/cmd/almanac/internal/settings"
 	"almanac/cmd/almanac/internal/wiring"
 	"almanac/internal/codec"
@@ -64,7 +65,7 @@ func lookAhead(ctx context.Context, s *scheduler.Service, t *telemetry.Telemetry
 }
 
 // listen opens the listener at a setting's address.
-func listen(ctx context.Context, address *settings.Setting) (net.Listener, error) {
+func listen(ctx context.Context, address *flags.Setting) (net.Listener, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address.Text())
 	if err != nil {
 		return nil, listenError(address, err)
@@ -73,7 +74,7 @@ func listen(ctx context.Context, address *settings.Setting) (net.Listener, error
 }
 
 // listenError returns the error for a setting's address that cannot be listened on.
-func listenError(address *settings.Setting, err error) error {
+func listenError(address *flags.Setting, err error) error {
 	return fmt.Errorf("%s: %w; choose another address, or port 0 for a free one", address.Source(), err)
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"almanac/access"
 	"almanac/access/token"
+	"almanac/cmd/almanac/internal/flags"
 	"almanac/cmd/almanac/internal/settings"
 	"almanac/cmd/almanac/internal/wiring"
 	"almanac/internal/files"
@@ -35,19 +36,19 @@ is shown once. A running API takes a change of its --token-file within 2 s.`,
 hash is added to that file; otherwise the line is printed, too.`,
 		Example:     "  almanac token create --name ci --role operator --scope /jobCollections/payroll --expires 90d --token-file tokens.yaml",
 		Args:        cobra.NoArgs,
-		Annotations: map[string]string{settings.CommandName: "token-create"},
+		Annotations: map[string]string{flags.CommandName: "token-create"},
 	}, getenv, func(_ *cobra.Command, _ []string, p *wiring.Process) error { return createToken(p) })
 	list := command(&cobra.Command{
 		Use:         "list",
 		Short:       "List the tokens of a file",
 		Args:        cobra.NoArgs,
-		Annotations: map[string]string{settings.CommandName: "token-list"},
+		Annotations: map[string]string{flags.CommandName: "token-list"},
 	}, getenv, func(_ *cobra.Command, _ []string, p *wiring.Process) error { return listTokens(p) })
 	revoke := command(&cobra.Command{
 		Use:         "revoke NAME",
 		Short:       "Remove a token from a file, so that it counts no more",
 		Args:        cobra.ExactArgs(1),
-		Annotations: map[string]string{settings.CommandName: "token-revoke"},
+		Annotations: map[string]string{flags.CommandName: "token-revoke"},
 	}, getenv, func(_ *cobra.Command, args []string, p *wiring.Process) error { return revokeToken(p, args[0]) })
 	cmd.AddCommand(create, list, revoke)
 	return cmd

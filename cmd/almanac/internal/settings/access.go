@@ -9,6 +9,7 @@ import (
 	"almanac/access"
 	"almanac/access/issuer"
 	"almanac/access/token"
+	"almanac/cmd/almanac/internal/flags"
 	"almanac/internal/files"
 )
 
@@ -36,26 +37,28 @@ const (
 var AccessDefaults = access.Defaults{Subscription: DefaultSubscription, ResourceGroup: DefaultResourceGroup}
 
 // accessSettings are the settings of authentication and roles.
-func (c *Config) accessSettings() Group {
+func (c *Config) accessSettings() flags.Group {
 	a := &c.Access
-	group := Group{Name: "Access", Settings: []*Setting{
+	group := flags.Group{Name: "Access", Settings: []*flags.Setting{
 		{Flag: "token-file", Variable: "ALMANAC_TOKEN_FILE",
-			Commands: "dev server api token-create token-list token-revoke", Value: File(&c.TokenFile),
+			Commands: "dev server api token-create token-list token-revoke", Value: flags.File(&c.TokenFile),
 			Help: "File of the tokens that the API accepts; it holds their hashes.",
 			More: "`almanac token create` writes it. A change is in force within 2 s. [Access](access.md) has the rest."},
 		{Flag: "oidc-issuer", Variable: "ALMANAC_OIDC_ISSUER", Commands: "dev server api",
-			Value: List("URLs", &a.Issuers, checkIssuers), Check: c.checkIssuers,
+			Value: flags.List("URLs", &a.Issuers, checkIssuers), Check: c.checkIssuers,
 			Help: "OpenID Connect issuers whose tokens the API accepts, as tokens spell them.",
 			More: "By https, or http on this machine. Their keys are found by discovery."},
 		{Flag: "oidc-audience", Variable: "ALMANAC_OIDC_AUDIENCE", Commands: "dev server api",
-			Value: List("texts", &a.Audiences, func([]string) error { return nil }),
+			Value: flags.List("texts", &a.Audiences, func([]string) error { return nil }),
 			Help:  "Audiences (aud) one of which an issuer's token must be for, byte by byte.",
 			More: "Azure's SDKs ask for tokens for `https://management.azure.com/`, the same without the slash at the " +
 				"end, or `https://management.core.windows.net/`."},
-		{Flag: "access", Variable: "ALMANAC_ACCESS", Commands: "dev server api", Value: File(&a.policyFile), Check: c.readAccess,
+		{Flag: "access", Variable: "ALMANAC_ACCESS", Commands: "dev server api",
+			Value: flags.File(&a.policyFile), Check: c.readAccess,
 			Help: "YAML file that says which callers have which role in which scope.",
 			More: "A change is in force within 2 s. Without it, only the roles in `--token-file` count."},
-		{Flag: "hide-responses", Variable: "ALMANAC_HIDE_RESPONSES", Commands: "dev server api", Value: Bool(&a.HideResponses), Check: c.checkHidden,
+		{Flag: "hide-responses", Variable: "ALMANAC_HIDE_RESPONSES", Commands: "dev server api",
+			Value: flags.Bool(&a.HideResponses), Check: c.checkHidden,
 			Help: "Show what targets answer to contributors and owners only.",
 			More: "Readers and operators see the status of a response, and not its headers and its body: [Access](access.md#responses-of-targets)."},
 	}}

@@ -6,11 +6,12 @@ import (
 	"net/netip"
 	"slices"
 
+	"almanac/cmd/almanac/internal/flags"
 	"almanac/internal/web"
 )
 
 // exposed returns the first setting, but for some, that lets other machines reach a server; nil if there is none.
-func (c *Config) exposed(but ...string) *Setting {
+func (c *Config) exposed(but ...string) *flags.Setting {
 	for _, name := range []string{"listen", "temporal-listen", "ui-listen"} {
 		s := c.set.Get(name)
 		if s.Text() != "" && !isLoopback(s.Text()) && !slices.Contains(but, name) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"almanac/access/session"
+	"almanac/cmd/almanac/internal/flags"
 	"almanac/internal/files"
 )
 
@@ -28,36 +29,39 @@ type Login struct {
 }
 
 // loginSettings are the settings of logins with a browser.
-func (c *Config) loginSettings() []*Setting {
+func (c *Config) loginSettings() []*flags.Setting {
 	l := &c.Access.Login
-	return []*Setting{
+	return []*flags.Setting{
 		{Flag: "oidc-client-id", Variable: "ALMANAC_OIDC_CLIENT_ID", Commands: "dev server api",
-			Value: Text("text", &l.ClientID), Check: c.checkLogin,
+			Value: flags.Text("text", &l.ClientID), Check: c.checkLogin,
 			Help: "ID that an issuer knows Almanac by, for people who log in with a browser.",
 			More: "The issuer leads back to `--public-url` with `/login/callback`, which has to be registered there. " +
 				"Without an ID, the login page takes tokens only. [Access](access.md#login-with-a-browser) has the " +
 				"rest."},
-		{Flag: "oidc-client-secret-file", Variable: "ALMANAC_OIDC_CLIENT_SECRET_FILE", Commands: "dev server api", Value: File(&l.clientSecretFile),
-			Help: "File with the secret of that client; or use $" + clientSecretVariable + ".",
-			More: "A public client has none: PKCE is always used."},
-		{Variable: clientSecretVariable, Commands: "dev server api", Value: Text("secret", &l.ClientSecret),
+		{Flag: "oidc-client-secret-file", Variable: "ALMANAC_OIDC_CLIENT_SECRET_FILE", Commands: "dev server api",
+			Value: flags.File(&l.clientSecretFile),
+			Help:  "File with the secret of that client; or use $" + clientSecretVariable + ".",
+			More:  "A public client has none: PKCE is always used."},
+		{Variable: clientSecretVariable, Commands: "dev server api", Value: flags.Text("secret", &l.ClientSecret),
 			Help: "The secret of that client itself, instead of a file."},
-		{Flag: "oidc-login-issuer", Variable: "ALMANAC_OIDC_LOGIN_ISSUER", Commands: "dev server api", Value: Text("URL", &l.Issuer),
-			Help: "The one of the issuers at which people log in. The default is the first.",
-			More: "It is one of `--oidc-issuer`."},
+		{Flag: "oidc-login-issuer", Variable: "ALMANAC_OIDC_LOGIN_ISSUER", Commands: "dev server api",
+			Value: flags.Text("URL", &l.Issuer),
+			Help:  "The one of the issuers at which people log in. The default is the first.",
+			More:  "It is one of `--oidc-issuer`."},
 		{Flag: "oidc-scopes", Variable: "ALMANAC_OIDC_SCOPES", Commands: "dev server api",
-			Value: List("texts", &l.Scopes, func([]string) error { return nil }),
+			Value: flags.List("texts", &l.Scopes, func([]string) error { return nil }),
 			Help:  "Scopes to ask the issuer for at a login, besides openid.",
 			More:  "Such as `groups`, without which dex tells no groups."},
 		{Flag: "session-lifetime", Variable: "ALMANAC_SESSION_LIFETIME", Commands: "dev server api",
-			Value: Duration(&l.Lifetime, 5*time.Minute, 7*24*time.Hour), Default: "8h",
+			Value: flags.Duration(&l.Lifetime, 5*time.Minute, 7*24*time.Hour), Default: "8h",
 			Help: "Time after which a browser has to log in again.",
 			More: "The session of a token ends with the token, too."},
-		{Flag: "session-key-file", Variable: "ALMANAC_SESSION_KEY_FILE", Commands: "dev server api", Value: File(&l.keyFile), Check: c.readSessionKey,
+		{Flag: "session-key-file", Variable: "ALMANAC_SESSION_KEY_FILE", Commands: "dev server api",
+			Value: flags.File(&l.keyFile), Check: c.readSessionKey,
 			Help: "File with the secret that encrypts session cookies; or use $" + sessionKeyVariable + ".",
 			More: "At least 32 bytes, as `openssl rand -base64 32` prints them. Processes of `api` behind one address " +
 				"need the same one. Without it each process makes one when it starts, which ends all sessions."},
-		{Variable: sessionKeyVariable, Commands: "dev server api", Value: Text("secret", &l.keyText),
+		{Variable: sessionKeyVariable, Commands: "dev server api", Value: flags.Text("secret", &l.keyText),
 			Help: "The secret itself, instead of a file."},
 	}
 }
@@ -83,7 +87,7 @@ func (c *Config) checkLogin() (err error) {
 }
 
 // secretOf returns the secret that is in a file or in a variable; "" if it is in neither.
-func secretOf(setting *Setting, file, variable, text string) (string, error) {
+func secretOf(setting *flags.Setting, file, variable, text string) (string, error) {
 	switch {
 	case file == "":
 		return text, nil

@@ -1,10 +1,6 @@
 // Package settings has all settings of the commands in one table, and what they mean: values, and the files that they
-// name.
-//
-// A [Setting] is a flag with its environment variable. [For] gives a command its flags, and [Config.Load] reads them:
-// from the flag, else from the variable, else the default; then it reads the files and checks that the settings agree.
-// One error lists all mistakes, as "--flag: what is wrong; allowed: what is allowed". [Usage] prints help. Package
-// wiring builds what the settings describe.
+// name. [For] gives a command its flags, and [Config.Load] reads them with package flags; then it reads the files and
+// checks that the settings agree. Package wiring builds what the settings describe.
 package settings
 
 import (
@@ -15,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"almanac/activities/senders"
+	"almanac/cmd/almanac/internal/flags"
 	"almanac/internal/audit/refusals"
 	"almanac/internal/codec"
 	"almanac/internal/ratelimit"
@@ -70,7 +67,7 @@ type Config struct {
 
 	Warnings []string // to be logged
 
-	set Set
+	set flags.Set
 
 	unauthenticated    bool
 	allowedHosts       []string
@@ -92,7 +89,7 @@ type Config struct {
 func For(cmd *cobra.Command, getenv Lookup) *Config {
 	c := new(Config)
 	c.stateDirectory(cmd.Name(), getenv)
-	c.set = Declare(cmd, c.table(), getenv)
+	c.set = flags.Declare(cmd, c.table(), getenv)
 	return c
 }
 
@@ -108,4 +105,4 @@ func (c *Config) Load() error {
 }
 
 // Setting returns the setting of a flag, or of a variable without a flag. The command has it.
-func (c *Config) Setting(name string) *Setting { return c.set.Get(name) }
+func (c *Config) Setting(name string) *flags.Setting { return c.set.Get(name) }

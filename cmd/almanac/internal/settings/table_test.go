@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"almanac/cmd/almanac/internal/flags"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -65,7 +67,7 @@ func TestTheConfigurationDocumentIsCurrent(t *testing.T) {
 }
 
 // configurationDocument returns the document that explains a table of settings.
-func configurationDocument(table []Group) string {
+func configurationDocument(table []flags.Group) string {
 	var b strings.Builder
 	b.WriteString(`# Configuration
 
@@ -105,7 +107,7 @@ command lines. An empty variable counts as absent, except that of ` + "`--ui-lis
 		}
 		b.WriteString("\n")
 		for i, s := range g.Settings {
-			same := func(other *Setting) bool { return other.Flag == s.Flag && other.Help == s.Help }
+			same := func(other *flags.Setting) bool { return other.Flag == s.Flag && other.Help == s.Help }
 			if slices.ContainsFunc(g.Settings[:i], same) {
 				continue
 			}
@@ -120,7 +122,7 @@ command lines. An empty variable counts as absent, except that of ` + "`--ui-lis
 var defaultSentence = regexp.MustCompile(`The default is ([^.]+)\.`)
 
 // flagNames returns the flag of a setting with its short form; "" if it has none.
-func flagNames(s *Setting) string {
+func flagNames(s *flags.Setting) string {
 	switch {
 	case s.Flag == "":
 		return ""

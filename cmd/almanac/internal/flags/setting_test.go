@@ -1,4 +1,4 @@
-package settings_test
+package flags_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
-	"almanac/cmd/almanac/internal/settings"
+	"almanac/cmd/almanac/internal/flags"
 )
 
 // values are what the table of the tests sets.
@@ -20,19 +20,19 @@ type values struct {
 	once      bool
 }
 
-func declare(t *testing.T, v *values, variables map[string]string, args ...string) (*cobra.Command, settings.Set) {
+func declare(t *testing.T, v *values, variables map[string]string, args ...string) (*cobra.Command, flags.Set) {
 	t.Helper()
 	cmd := &cobra.Command{Use: "run"}
-	all := settings.Declare(cmd, []settings.Group{
-		{Name: "Load", Settings: []*settings.Setting{
-			{Flag: "rest", Variable: "REST", Commands: "run walk", Value: settings.Duration(&v.rest, time.Second, time.Minute), Default: "2s", Help: "Pause between jobs."},
-			{Flag: "jobs", Short: "j", Commands: "run", Value: settings.Int(&v.jobs, 1, 9), Help: "Number of jobs."},
-			{Flag: "steps", Commands: "walk", Value: settings.Int(new(int), 1, 9), Help: "Number of steps."},
+	all := flags.Declare(cmd, []flags.Group{
+		{Name: "Load", Settings: []*flags.Setting{
+			{Flag: "rest", Variable: "REST", Commands: "run walk", Value: flags.Duration(&v.rest, time.Second, time.Minute), Default: "2s", Help: "Pause between jobs."},
+			{Flag: "jobs", Short: "j", Commands: "run", Value: flags.Int(&v.jobs, 1, 9), Help: "Number of jobs."},
+			{Flag: "steps", Commands: "walk", Value: flags.Int(new(int), 1, 9), Help: "Number of steps."},
 		}},
-		{Name: "Pages", Settings: []*settings.Setting{
-			{Flag: "page", Variable: "PAGE", Commands: "run", Value: settings.Optional(settings.HostPort(&v.page, "h:1")), Default: "h:80", Help: "Address of a page."},
-			{Flag: "once", Variable: "ONCE", Commands: "run", Value: settings.Bool(&v.once), Help: "Run once."},
-			{Variable: "KEY", Commands: "run", Value: settings.Text("secret", &v.key), Help: "A secret.", Check: func() error {
+		{Name: "Pages", Settings: []*flags.Setting{
+			{Flag: "page", Variable: "PAGE", Commands: "run", Value: flags.Optional(flags.HostPort(&v.page, "h:1")), Default: "h:80", Help: "Address of a page."},
+			{Flag: "once", Variable: "ONCE", Commands: "run", Value: flags.Bool(&v.once), Help: "Run once."},
+			{Variable: "KEY", Commands: "run", Value: flags.Text("secret", &v.key), Help: "A secret.", Check: func() error {
 				if v.key == "bad" {
 					return errors.New("$KEY is bad")
 				}
@@ -74,8 +74,8 @@ func TestADurationMayBeInDays(t *testing.T) {
 	var got time.Duration
 	keep := func(text string) error {
 		cmd := &cobra.Command{Use: "run"}
-		all := settings.Declare(cmd, []settings.Group{{Settings: []*settings.Setting{
-			{Flag: "keep", Commands: "run", Value: settings.Duration(&got, time.Hour, 100*24*time.Hour)},
+		all := flags.Declare(cmd, []flags.Group{{Settings: []*flags.Setting{
+			{Flag: "keep", Commands: "run", Value: flags.Duration(&got, time.Hour, 100*24*time.Hour)},
 		}}}, func(string) (string, bool) { return "", false })
 		require.NoError(t, cmd.ParseFlags([]string{"--keep", text}))
 		return all.Load()
@@ -97,7 +97,7 @@ func TestASizeMayHaveAUnit(t *testing.T) {
 	var got uint64
 	room := func(text string) error {
 		cmd := &cobra.Command{Use: "run"}
-		all := settings.Declare(cmd, []settings.Group{{Settings: []*settings.Setting{{Flag: "room", Commands: "run", Value: settings.Size(&got)}}}},
+		all := flags.Declare(cmd, []flags.Group{{Settings: []*flags.Setting{{Flag: "room", Commands: "run", Value: flags.Size(&got)}}}},
 			func(string) (string, bool) { return "", false })
 		require.NoError(t, cmd.ParseFlags([]string{"--room", text}))
 		return all.Load()
@@ -127,7 +127,7 @@ func TestUsageHasFactsAndASentenceForEachFlag(t *testing.T) {
 	cmd.Run = func(*cobra.Command, []string) {}
 	var out strings.Builder
 	cmd.SetOut(&out)
-	require.NoError(t, settings.Usage(cmd))
+	require.NoError(t, flags.Usage(cmd))
 	require.Equal(t, `Usage:
   run [flags]
 
@@ -151,6 +151,6 @@ func TestShortLeavesOutUnitsThatAreZero(t *testing.T) {
 		"0s": 0, "10s": 10 * time.Second, "10m": 10 * time.Minute, "1h": time.Hour, "10h": 10 * time.Hour, "1h10m": 70 * time.Minute, "1m30s": 90 * time.Second, "1ms": time.Millisecond,
 		"24h": 24 * time.Hour, "36h": 36 * time.Hour, "2d": 48 * time.Hour, "60d": 60 * 24 * time.Hour,
 	} {
-		require.Equal(t, want, settings.Short(d))
+		require.Equal(t, want, flags.Short(d))
 	}
 }

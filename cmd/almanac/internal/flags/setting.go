@@ -1,4 +1,9 @@
-package settings
+// Package flags gives commands flags that environment variables also set.
+//
+// A [Setting] is a flag with its variable. [Declare] gives a command its flags, and [Set.Load] reads them: from the
+// flag, else from the variable, else the default. One error lists all mistakes, as "--flag: what is wrong; allowed: what
+// is allowed". [Usage] prints help.
+package flags
 
 import (
 	"cmp"

@@ -117,13 +117,9 @@ func (s *Service) History(ctx context.Context, k job.Key, p listing.Page) ([]job
 	if err := k.Validate(); err != nil {
 		return nil, "", err
 	}
-	var records []job.Record
-	var next string
-	err := s.core.ReadHistory(ctx, func(ctx context.Context) (err error) {
-		records, next, err = s.history.Read(ctx, k.WorkflowID(), p)
-		return err
+	return core.ReadPage(ctx, s.core, core.MissingJob(k), func(ctx context.Context) ([]job.Record, string, error) {
+		return s.history.Read(ctx, k.WorkflowID(), p)
 	})
-	return records, next, s.core.Error(ctx, err, core.MissingJob(k))
 }
 
 // JobChanges returns a page of the changes of a job, newest first, and its continuation, which is empty on the last
@@ -132,7 +128,7 @@ func (s *Service) JobChanges(ctx context.Context, k job.Key, p listing.Page) ([]
 	if err := k.Validate(); err != nil {
 		return nil, "", err
 	}
-	return s.readChanges(ctx, core.MissingJob(k), func(ctx context.Context) ([]audit.Change, string, error) {
+	return core.ReadPage(ctx, s.core, core.MissingJob(k), func(ctx context.Context) ([]audit.Change, string, error) {
 		return s.trail.Job(ctx, k, p)
 	})
 }
@@ -144,19 +140,9 @@ func (s *Service) CollectionChanges(
 	if err := k.Validate(); err != nil {
 		return nil, "", err
 	}
-	return s.readChanges(ctx, core.MissingCollection(k), func(ctx context.Context) ([]audit.Change, string, error) {
+	return core.ReadPage(ctx, s.core, core.MissingCollection(k), func(ctx context.Context) ([]audit.Change, string, error) {
 		return s.trail.Collection(ctx, k, p)
 	})
-}
-
-func (s *Service) readChanges(
-	ctx context.Context, missing *job.Error, read func(context.Context) ([]audit.Change, string, error),
-) (changes []audit.Change, next string, err error) {
-	err = s.core.ReadHistory(ctx, func(ctx context.Context) (err error) {
-		changes, next, err = read(ctx)
-		return err
-	})
-	return changes, next, s.core.Error(ctx, err, missing)
 }
 
 // explain names the state of the collection in the status of jobs for which it is why nothing is next.

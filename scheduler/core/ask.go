@@ -92,10 +92,16 @@ func (c *Client) Collection(ctx context.Context, k job.CollectionKey) (job.Colle
 	return found, c.Error(ctx, err, MissingCollection(k))
 }
 
-// ReadHistory calls read, which reads a page of Temporal's histories, within [HistoryTimeout], unless Temporal answers
-// nothing.
-func (c *Client) ReadHistory(ctx context.Context, read func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, HistoryTimeout)
+// ReadPage returns the page of Temporal's histories that read reads, within [HistoryTimeout], unless Temporal answers
+// nothing. missing is the error if the workflow does not exist. The error is of type [job.Error].
+func ReadPage[T any](
+	ctx context.Context, c *Client, missing *job.Error, read func(context.Context) ([]T, string, error),
+) (page []T, next string, err error) {
+	limited, cancel := context.WithTimeout(ctx, HistoryTimeout)
 	defer cancel()
-	return c.queries.Server.While(ctx, read)
+	err = c.queries.Server.While(limited, func(ctx context.Context) (err error) {
+		page, next, err = read(ctx)
+		return err
+	})
+	return page, next, c.Error(ctx, err, missing)
 }

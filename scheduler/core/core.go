@@ -13,7 +13,6 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"almanac/internal/wfclient"
-	"almanac/scheduler/internal/cache"
 )
 
 const (
@@ -42,7 +41,7 @@ type Client struct {
 	Options
 
 	queries *wfclient.Queries
-	answers cache.Cache[versionedAnswer]
+	answers Cache[versionedAnswer]
 	changed []func(workflowID string)
 }
 

@@ -13,7 +13,6 @@ import (
 	"almanac/job"
 	"almanac/job/quota"
 	"almanac/scheduler/core"
-	"almanac/scheduler/internal/cache"
 	"almanac/workflows"
 )
 
@@ -43,8 +42,8 @@ var ErrTaken = errors.New("the name is registered already")
 type Registrar struct {
 	core        *core.Client
 	tiers       quota.Tiers
-	collections cache.Cache[job.Collection]
-	growing     cache.Cache[struct{}] // collections in which a job was created lately
+	collections core.Cache[job.Collection]
+	growing     core.Cache[struct{}] // collections in which a job was created lately
 	queue       queue
 }
 

@@ -1,4 +1,4 @@
-package cache_test
+package core_test
 
 import (
 	"strconv"
@@ -8,13 +8,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"almanac/scheduler/internal/cache"
+	"almanac/scheduler/core"
 )
 
 func TestACacheIsBounded(t *testing.T) {
 	t.Parallel()
 	const room = 16
-	count := func(c *cache.Cache[string]) (n int) {
+	count := func(c *core.Cache[string]) (n int) {
 		for i := range 2 * room {
 			if _, ok := c.Get(strconv.Itoa(i), time.Hour); ok {
 				n++
@@ -24,7 +24,7 @@ func TestACacheIsBounded(t *testing.T) {
 	}
 	t.Run("by its size", func(t *testing.T) {
 		t.Parallel()
-		var c cache.Cache[string]
+		var c core.Cache[string]
 		for i := range 2 * room {
 			c.Put(strconv.Itoa(i), "answer", 10, 10*room+9)
 			_, ok := c.Get(strconv.Itoa(i), time.Hour)
@@ -34,7 +34,7 @@ func TestACacheIsBounded(t *testing.T) {
 	})
 	t.Run("also if the same workflow answers again", func(t *testing.T) {
 		t.Parallel()
-		var c cache.Cache[string]
+		var c core.Cache[string]
 		c.Put("1", "answer", 1, room)
 		for range 2 * room {
 			c.Put("0", "answer", 1, room)
@@ -43,7 +43,7 @@ func TestACacheIsBounded(t *testing.T) {
 	})
 	t.Run("and holds no answer that is too large", func(t *testing.T) {
 		t.Parallel()
-		var c cache.Cache[string]
+		var c core.Cache[string]
 		c.Put("1", "answer", 1, room)
 		c.Put("0", "answer", room+1, room)
 		require.Equal(t, 1, count(&c))
@@ -51,7 +51,7 @@ func TestACacheIsBounded(t *testing.T) {
 	t.Run("by its age", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			var c cache.Cache[string]
+			var c core.Cache[string]
 			c.Put("0", "answer", 1, room)
 			time.Sleep(time.Minute - time.Second)
 			_, ok := c.Get("0", time.Minute)

@@ -1,5 +1,4 @@
-// Package cache holds answers of workflows in memory.
-package cache
+package core
 
 import (
 	"sync"

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"almanac/cmd/almanac/internal/preview"
 	"almanac/job/input"
 )
 
@@ -178,9 +179,9 @@ func TestPreviewBatchAnswersEveryLine(t *testing.T) {
 		Error       json.RawMessage `json:"error"`
 	}
 	answers := bufio.NewScanner(strings.NewReader(out))
-	answers.Buffer(nil, maxPreview)
+	answers.Buffer(nil, preview.MaxSize)
 	lines, n := bufio.NewScanner(expected), 0
-	lines.Buffer(nil, maxPreview)
+	lines.Buffer(nil, preview.MaxSize)
 	for ; lines.Scan(); n++ {
 		require.True(t, answers.Scan(), "an answer is missing")
 		var want, got result
@@ -327,7 +328,7 @@ func TestHelpSaysWhatKindOfValueAFlagTakes(t *testing.T) {
 
 func TestBatchGoesOnAfterALineThatIsMuchTooLong(t *testing.T) {
 	t.Parallel()
-	long := `{"id":"` + strings.Repeat("x", 3*maxPreview) + `"}`
+	long := `{"id":"` + strings.Repeat("x", 3*preview.MaxSize) + `"}`
 	out, err := almanac(t, long+"\n"+`{"id":7,"now":"2026-01-01T00:00:00Z"}`+"\n", nil, "preview", "--batch")
 	require.NoError(t, err)
 	lines := strings.Split(strings.TrimSpace(out), "\n")

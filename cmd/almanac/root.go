@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"almanac/cmd/almanac/internal/flags"
+	"almanac/cmd/almanac/internal/preview"
 	"almanac/cmd/almanac/internal/settings"
 	"almanac/cmd/almanac/internal/wiring"
 	"almanac/internal/build"
@@ -47,7 +48,7 @@ beside a flag sets it as well; the flag wins. docs/configuration.md has the deta
 	root.SetFlagErrorFunc(wrongFlag)
 	root.AddCommand(newDev(getenv), newServer(getenv), newAPI(getenv), newWorker(getenv), newSetup(getenv),
 		newBackup(getenv), newRestore(getenv), newCodec(getenv), newToken(getenv),
-		newPreview(getenv), newHealthcheck(getenv), newVersion(getenv))
+		preview.Command(getenv, built()), newHealthcheck(getenv), newVersion(getenv))
 	return root
 }
 

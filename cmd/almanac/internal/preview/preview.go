@@ -1,4 +1,4 @@
-package main
+package preview
 
 import (
 	"bufio"
@@ -14,25 +14,25 @@ import (
 	"almanac/cmd/almanac/internal/settings"
 	"almanac/job"
 	"almanac/job/input"
-	"almanac/job/preview"
+	jobpreview "almanac/job/preview"
 	"almanac/recurrence"
 )
 
-// maxPreview is the size limit of a definition or of a line of a batch, in bytes.
-const maxPreview = 1 << 20
+// MaxSize is the size limit of a definition or of a line of a batch, in bytes.
+const MaxSize = 1 << 20
 
-// previewOptions say how a definition is previewed.
-type previewOptions struct {
+// options say how a definition is previewed.
+type options struct {
 	settings.Preview
 	fixed bool // a definition with another time is an error
 }
 
-func (o previewOptions) json() bool { return o.Output == settings.OutputJSON }
+func (o options) json() bool { return o.Output == settings.OutputJSON }
 
-// previewFile writes when the definition in a file would run to out, and notes on it to notes. The error may mean that
+// file writes when the definition in a file would run to out, and notes on it to notes. The error may mean that
 // the job would never run.
-func previewFile(in io.Reader, out, notes io.Writer, o previewOptions) error {
-	body, err := io.ReadAll(io.LimitReader(in, maxPreview))
+func file(in io.Reader, out, notes io.Writer, o options) error {
+	body, err := io.ReadAll(io.LimitReader(in, MaxSize))
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (c *comparison) at(n int, t time.Time) string {
 
 // compare returns when the definition would run with the other time zones; nil if there are none. Times in it without
 // an offset are read in these, too.
-func (o previewOptions) compare(body []byte, take int) (*comparison, error) {
+func (o options) compare(body []byte, take int) (*comparison, error) {
 	if o.Compare == nil {
 		return nil, nil
 	}
@@ -116,7 +116,7 @@ func (o previewOptions) compare(body []byte, take int) (*comparison, error) {
 }
 
 // zoneOf returns the zone in which a job's times are shown.
-func (o previewOptions) zoneOf(d job.Definition) *time.Location {
+func (o options) zoneOf(d job.Definition) *time.Location {
 	if o.Zone == nil && d.Recurrence != nil {
 		if zone, err := recurrence.LoadLocation(d.Recurrence.TimeZone); err == nil { // it fails if there is no zone
 			return zone
@@ -130,26 +130,27 @@ func (o previewOptions) zoneOf(d job.Definition) *time.Location {
 func printOccurrences(out io.Writer, times []time.Time, zone *time.Location, other *comparison) error {
 	w := bufio.NewWriter(out)
 	for n, t := range times {
-		fmt.Fprintf(w, "%s %s  %s%s\n", t.In(zone).Format("Mon 2006-01-02 15:04:05 -07:00"), zone, t.UTC().Format(time.RFC3339), other.at(n, t))
+		local := t.In(zone).Format("Mon 2006-01-02 15:04:05 -07:00")
+		fmt.Fprintf(w, "%s %s  %s%s\n", local, zone, t.UTC().Format(time.RFC3339), other.at(n, t))
 	}
 	return w.Flush()
 }
 
-func writeJSON(out io.Writer, result preview.Result) error {
+func writeJSON(out io.Writer, result jobpreview.Result) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(result)
 }
 
-// previewBatch previews JSON lines, and writes a line for each.
-func previewBatch(in io.Reader, out io.Writer, now time.Time) error {
-	lines := bufio.NewReaderSize(in, maxPreview)
+// batch previews JSON lines, and writes a line for each.
+func batch(in io.Reader, out io.Writer, now time.Time) error {
+	lines := bufio.NewReaderSize(in, MaxSize)
 	w := bufio.NewWriter(out)
 	for {
 		line, err := lines.ReadSlice('\n')
 		if len(bytes.TrimSpace(line)) > 0 {
 			// The parser gets the part of a too long line that fits the buffer, and refuses it.
-			if err := writeJSON(w, previewLine(line, now)); err != nil {
+			if err := writeJSON(w, previewed(line, now)); err != nil {
 				return err
 			}
 		}
@@ -170,8 +171,8 @@ func previewBatch(in io.Reader, out io.Writer, now time.Time) error {
 	}
 }
 
-// previewLine previews one line of a batch, without the text and the notes, which are for people.
-func previewLine(line []byte, now time.Time) preview.Result {
+// previewed previews one line of a batch, without the text and the notes, which are for people.
+func previewed(line []byte, now time.Time) jobpreview.Result {
 	p, err := input.ParsePreview(line, now)
 	if err != nil {
 		return p.Failed(err)

@@ -1,4 +1,5 @@
-package main
+// Package preview is the command that shows when a job would run.
+package preview
 
 import (
 	"errors"
@@ -10,10 +11,12 @@ import (
 
 	"almanac/cmd/almanac/internal/settings"
 	"almanac/cmd/almanac/internal/wiring"
+	"almanac/internal/build"
 )
 
-func newPreview(getenv settings.Lookup) *cobra.Command {
-	return command(&cobra.Command{
+// Command returns the command preview of a program that was built from that.
+func Command(getenv settings.Lookup, built build.Info) *cobra.Command {
+	return wiring.Command(&cobra.Command{
 		Use:   "preview FILE|-",
 		Short: "Show when a job would run",
 		Long: `Print the next occurrences of a job definition, as if the job were created now: a
@@ -42,11 +45,11 @@ input, and write a line of JSON for each, in order: {"id","occurrences","done"} 
   almanac preview --batch < cases.jsonl`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cobra.FixedCompletions([]string{"json", "jsonl"}, cobra.ShellCompDirectiveFilterFileExt),
-	}, getenv, runPreview)
+	}, getenv, built, run)
 }
 
-func runPreview(cmd *cobra.Command, args []string, p *wiring.Process) error {
-	o := previewOptions{Preview: p.Preview}
+func run(cmd *cobra.Command, args []string, p *wiring.Process) error {
+	o := options{Preview: p.Preview}
 	if o.fixed = p.Setting("now").Given(); !o.fixed {
 		o.Now = time.Now()
 	}
@@ -56,15 +59,15 @@ func runPreview(cmd *cobra.Command, args []string, p *wiring.Process) error {
 	}
 	defer in.Close()
 	if p.Preview.Batch {
-		return previewBatch(in, p.Out, o.Now)
+		return batch(in, p.Out, o.Now)
 	}
-	return previewFile(in, p.Out, cmd.ErrOrStderr(), o)
+	return file(in, p.Out, cmd.ErrOrStderr(), o)
 }
 
 // open opens the named file, or standard input.
-func open(stdin io.Reader, args []string, batch bool) (io.ReadCloser, error) {
+func open(stdin io.Reader, args []string, isBatch bool) (io.ReadCloser, error) {
 	switch {
-	case len(args) == 0 && !batch:
+	case len(args) == 0 && !isBatch:
 		return nil, errors.New("name a file with a job definition, or - for standard input")
 	case len(args) == 0 || args[0] == "-":
 		return io.NopCloser(stdin), nil

@@ -32,7 +32,7 @@ func (s *Service) PutCollection(
 	if err := c.Key.Validate(); err != nil {
 		return job.Collection{}, false, err
 	}
-	next, err := s.turns.take(ctx, c.Key.WorkflowID())
+	next, err := s.turns.Take(ctx, c.Key.WorkflowID())
 	if err != nil {
 		return job.Collection{}, false, err
 	}
@@ -67,7 +67,7 @@ func (s *Service) PutCollection(
 func (s *Service) PatchCollection(
 	ctx context.Context, k job.CollectionKey, edit func(current job.Collection) (job.Collection, error),
 ) (stored job.Collection, err error) {
-	next, err := s.turns.take(ctx, k.WorkflowID())
+	next, err := s.turns.Take(ctx, k.WorkflowID())
 	if err != nil {
 		return job.Collection{}, err
 	}

@@ -75,7 +75,7 @@ func (s *Service) PutJob(
 			ctx, func(ctx context.Context) (job.Job, error) { return s.createJob(ctx, c, k.Name, d, false, &own) },
 		)
 	}
-	next, err := s.turns.take(ctx, k.WorkflowID())
+	next, err := s.turns.Take(ctx, k.WorkflowID())
 	if err != nil {
 		return job.Job{}, false, err
 	}
@@ -123,7 +123,7 @@ func (s *Service) PatchJob(
 	if err := k.Validate(); err != nil {
 		return job.Job{}, err
 	}
-	next, err := s.turns.take(ctx, k.WorkflowID())
+	next, err := s.turns.Take(ctx, k.WorkflowID())
 	if err != nil {
 		return job.Job{}, err
 	}
@@ -344,7 +344,7 @@ func (s *Service) DeleteJob(ctx context.Context, k job.Key, check func(current *
 
 // deleteChecked deletes a job if check allows it, and the job was not changed since.
 func (s *Service) deleteChecked(ctx context.Context, k job.Key, check func(current *job.Job) error) error {
-	next, err := s.turns.take(ctx, k.WorkflowID())
+	next, err := s.turns.Take(ctx, k.WorkflowID())
 	if err != nil {
 		return err
 	}

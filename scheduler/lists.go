@@ -7,13 +7,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"almanac/internal/audit"
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/listing"
 	"almanac/scheduler/core"
+	"almanac/scheduler/pages"
 	"almanac/workflows"
 )
 
@@ -23,11 +23,11 @@ import (
 func (s *Service) Jobs(
 	ctx context.Context, k job.CollectionKey, p listing.Page,
 ) (page []job.Job, next string, err error) {
-	deadline := time.Now().Add(listTime)
+	deadline := pages.Deadline()
 	if err := k.Validate(); err != nil {
 		return nil, "", err
 	}
-	if p, err = resume(p); err != nil {
+	if p, err = pages.Resume(p); err != nil {
 		return nil, "", err
 	}
 	after := 0
@@ -42,18 +42,18 @@ func (s *Service) Jobs(
 	}
 	k = list.Collection
 	now := s.core.Now()
-	page, next, err = readPage(ctx, s, p, source[workflows.Listed, job.Job]{
-		items: slices.DeleteFunc(list.Jobs, func(l workflows.Listed) bool {
+	page, next, err = pages.Read(ctx, s.core, p, pages.Source[workflows.Listed, job.Job]{
+		Items: slices.DeleteFunc(list.Jobs, func(l workflows.Listed) bool {
 			return l.Sequence <= after || !p.Filter.MatchesName(l.Name) || !p.ShowsJob(k.Job(l.Name))
 		}),
-		deadline:   deadline,
-		id:         func(l workflows.Listed) string { return k.Job(l.Name).WorkflowID() },
-		unreadable: func(l workflows.Listed, why string) job.Job { return job.Job{Key: k.Job(l.Name), Unread: why} },
-		matches: func(j *job.Job) bool {
+		Deadline:   deadline,
+		ID:         func(l workflows.Listed) string { return k.Job(l.Name).WorkflowID() },
+		Unreadable: func(l workflows.Listed, why string) job.Job { return job.Job{Key: k.Job(l.Name), Unread: why} },
+		Matches: func(j *job.Job) bool {
 			*j = j.At(now)
 			return p.Filter.MatchesJob(j)
 		},
-		continuation: func(l workflows.Listed) string { return strconv.Itoa(l.Sequence) },
+		Continuation: func(l workflows.Listed) string { return strconv.Itoa(l.Sequence) },
 	})
 	listed := make([]*job.Job, len(page))
 	for i := range page {
@@ -70,8 +70,8 @@ func (s *Service) Jobs(
 func (s *Service) Collections(
 	ctx context.Context, subscription, resourceGroup string, p listing.Page,
 ) (page []job.Collection, next string, err error) {
-	deadline := time.Now().Add(listTime)
-	if p, err = resume(p); err != nil {
+	deadline := pages.Deadline()
+	if p, err = pages.Resume(p); err != nil {
 		return nil, "", err
 	}
 	after, err := base64.RawURLEncoding.DecodeString(p.After)
@@ -95,18 +95,18 @@ func (s *Service) Collections(
 			!p.ShowsCollection(job.CollectionKey{Subscription: subscription, ResourceGroup: group, Name: name})
 	})
 	slices.SortFunc(paths, byName)
-	page, next, err = readPage(ctx, s, p, source[string, job.Collection]{
-		items:    paths,
-		deadline: deadline,
-		id:       func(path string) string { return job.CollectionWorkflowID(subscription, path) },
-		unreadable: func(path, why string) job.Collection {
+	page, next, err = pages.Read(ctx, s.core, p, pages.Source[string, job.Collection]{
+		Items:    paths,
+		Deadline: deadline,
+		ID:       func(path string) string { return job.CollectionWorkflowID(subscription, path) },
+		Unreadable: func(path, why string) job.Collection {
 			group, name, _ := strings.Cut(path, "/")
 			return job.Collection{
 				Key: job.CollectionKey{Subscription: subscription, ResourceGroup: group, Name: name}, Unread: why,
 			}
 		},
-		matches:      func(*job.Collection) bool { return true },
-		continuation: func(path string) string { return base64.RawURLEncoding.EncodeToString([]byte(path)) },
+		Matches:      func(*job.Collection) bool { return true },
+		Continuation: func(path string) string { return base64.RawURLEncoding.EncodeToString([]byte(path)) },
 	})
 	return page, next, s.core.Error(ctx, err, nil)
 }

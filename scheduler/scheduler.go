@@ -66,7 +66,7 @@ type Service struct {
 	readiness *readiness.Checker
 
 	registrar *registrations.Registrar
-	turns     turns
+	turns     core.Turns
 
 	lacking   sync.Map    // optional search attributes that the namespace lacks, by name
 	wantsNext bool        // see [Options.ShowNext]

@@ -1,4 +1,8 @@
-package scheduler
+// Package pages reads pages of lists whose entries have to be asked for, each of its workflow.
+//
+// A workflow that cannot answer, for example because no worker can replay its history, must not hide the others: it is
+// queried once more after the others have answered, and is then listed with the reason.
+package pages
 
 import (
 	"context"
@@ -13,29 +17,29 @@ import (
 	"almanac/workflows"
 )
 
-// A list reads the status of each workflow. A workflow that cannot answer, for example because no worker
-// can replay its history, must not hide the others: it is queried once more after the others have answered,
-// and is then listed with the reason.
 const (
 	// patience is the limit for a workflow's first answer, lastPatience for the second attempt: a crashed
 	// worker keeps a workflow task for 10 s.
 	patience     = 2 * time.Second
 	lastPatience = 12 * time.Second
 
-	// After listTime a page queries no further workflows, and none a second time; the next page continues
+	// After timeLimit a page queries no further workflows, and none a second time; the next page continues
 	// with them. A batch in which no workflow answers takes about 4 s.
-	listTime = 22 * time.Second
-	maxBatch = 128 // workflows queried together
+	timeLimit = 22 * time.Second
+	maxBatch  = 128 // workflows queried together
 )
 
-// A source describes the items of a list.
-type source[I, T any] struct {
-	items        []I
-	deadline     time.Time         // no further workflows are queried after it
-	id           func(I) string    // the workflow ID of an item
-	unreadable   func(I, string) T // the entry of an item that could not be read, with the reason
-	matches      func(*T) bool     // the page's filter
-	continuation func(I) string    // the continuation of a page that ends with the item
+// Deadline returns the [Source.Deadline] of a page that is asked for now.
+func Deadline() time.Time { return time.Now().Add(timeLimit) }
+
+// A Source describes the items of a list.
+type Source[I, T any] struct {
+	Items        []I
+	Deadline     time.Time         // no further workflows are queried after it; see [Deadline]
+	ID           func(I) string    // the workflow ID of an item
+	Unreadable   func(I, string) T // the entry of an item that could not be read, with the reason
+	Matches      func(*T) bool     // the page's filter
+	Continuation func(I) string    // the continuation of a page that ends with the item
 }
 
 // An entry is the result of reading the workflow of one item.
@@ -44,23 +48,23 @@ type entry[T any] struct {
 	err    error // of [core.Client.AskOnce]
 }
 
-// readPage returns a page of the items, in their order, and its continuation. Closed workflows and entries
+// Read returns a page of the items, in their order, and its continuation. Closed workflows and entries
 // that the filter rejects are left out. If many workflows do not answer, the page may be short or empty,
 // but it covers at least one batch of items.
-func readPage[I, T any](
-	ctx context.Context, s *Service, p listing.Page, l source[I, T],
+func Read[I, T any](
+	ctx context.Context, c *core.Client, p listing.Page, l Source[I, T],
 ) (page []T, next string, err error) {
 	var found []T
 	var of []I // the items of found
 	asked := 0
-	for asked < len(l.items) && len(found) <= p.Skip+p.Top && (asked == 0 || time.Now().Before(l.deadline)) {
-		items := l.items[asked:]
+	for asked < len(l.Items) && len(found) <= p.Skip+p.Top && (asked == 0 || time.Now().Before(l.Deadline)) {
+		items := l.Items[asked:]
 		items = items[:min(max(p.Skip+p.Top+1-len(found), wfclient.MaxParallel), maxBatch, len(items))]
 		ids := make([]string, len(items))
 		for i, item := range items {
-			ids[i] = l.id(item)
+			ids[i] = l.ID(item)
 		}
-		entries := readEntries[T](ctx, s, ids, l.deadline)
+		entries := readEntries[T](ctx, c, ids, l.Deadline)
 		if ctx.Err() != nil {
 			return nil, "", ctx.Err()
 		}
@@ -69,12 +73,12 @@ func readPage[I, T any](
 			case wfclient.IsGone(e.err):
 				continue
 			case e.err != nil:
-				s.core.Log.WarnContext(
+				c.Log.WarnContext(
 					ctx, "a job or job collection in a list could not be read", slog.String("id", ids[i]), slog.Any("error", e.err),
 				)
-				e.status = l.unreadable(items[i], core.Why(e.err))
+				e.status = l.Unreadable(items[i], core.Why(e.err))
 			}
-			if l.matches(&e.status) {
+			if l.Matches(&e.status) {
 				found, of = append(found, e.status), append(of, items[i])
 			}
 		}
@@ -84,9 +88,9 @@ func readPage[I, T any](
 	switch {
 	case len(page) > p.Top:
 		page = page[:p.Top]
-		next = l.continuation(of[p.Skip+p.Top-1])
-	case asked < len(l.items):
-		next = l.continuation(l.items[asked-1])
+		next = l.Continuation(of[p.Skip+p.Top-1])
+	case asked < len(l.Items):
+		next = l.Continuation(l.Items[asked-1])
 		if left := p.Skip - len(found); left > 0 {
 			next += skipMark + strconv.Itoa(left)
 		}
@@ -98,8 +102,8 @@ func readPage[I, T any](
 // before it had skipped them all.
 const skipMark = "~"
 
-// resume applies the continuation in p.After to the page.
-func resume(p listing.Page) (listing.Page, error) {
+// Resume applies the continuation in p.After to the page.
+func Resume(p listing.Page) (listing.Page, error) {
 	after, left, found := strings.Cut(p.After, skipMark)
 	if !found {
 		return p, nil
@@ -114,7 +118,7 @@ func resume(p listing.Page) (listing.Page, error) {
 
 // readEntries reads the statuses of workflows. Those that do not answer in time are queried once more, until
 // deadline at most.
-func readEntries[T any](ctx context.Context, s *Service, ids []string, deadline time.Time) []entry[T] {
+func readEntries[T any](ctx context.Context, c *core.Client, ids []string, deadline time.Time) []entry[T] {
 	entries := make([]entry[T], len(ids))
 	all := make([]int, len(ids))
 	for i := range ids {
@@ -125,7 +129,7 @@ func readEntries[T any](ctx context.Context, s *Service, ids []string, deadline 
 			ctx, cancel := context.WithTimeout(ctx, patience)
 			defer cancel()
 			e := &entries[indexes[n]]
-			e.err = s.core.AskOnce(ctx, ids[indexes[n]], workflows.QueryStatus, &e.status)
+			e.err = c.AskOnce(ctx, ids[indexes[n]], workflows.QueryStatus, &e.status)
 		})
 		for _, i := range indexes {
 			if err := entries[i].err; err != nil && wfclient.IsTimeout(err) {

@@ -1,4 +1,4 @@
-package scheduler
+package core
 
 import (
 	"context"
@@ -7,11 +7,11 @@ import (
 	"almanac/job"
 )
 
-// turns have the changes of one job or job collection by this API follow one another. Each is a read and a write that
+// Turns have the changes of one job or job collection by this API follow one another. Each is a read and a write that
 // is refused if another change came in between, and then starts over: if n came at the same time, n²/2 reads and writes
 // would be made, which on a busy machine took longer than a request may. The zero value is ready for use. Changes by
 // other APIs are not waited for; they may still be in between.
-type turns struct {
+type Turns struct {
 	mu    sync.Mutex
 	queue map[string]*turn // by workflow ID
 }
@@ -21,8 +21,8 @@ type turn struct {
 	users int           // those that have it or wait for it
 }
 
-// take waits until no other change of the workflow is being made. The caller must call done when its own has been made.
-func (t *turns) take(ctx context.Context, id string) (done func(), err error) {
+// Take waits until no other change of the workflow is being made. The caller must call done when its own has been made.
+func (t *Turns) Take(ctx context.Context, id string) (done func(), err error) {
 	one := t.enter(id)
 	select {
 	case <-one.free:
@@ -32,11 +32,14 @@ func (t *turns) take(ctx context.Context, id string) (done func(), err error) {
 		}, nil
 	case <-ctx.Done():
 		t.leave(id, one)
-		return nil, &job.Error{Kind: job.KindUnavailable, Code: "ServiceUnavailable", Err: ctx.Err(), Message: "Other changes of the resource took all the time of this one. It was not begun."}
+		return nil, &job.Error{
+			Kind: job.KindUnavailable, Code: "ServiceUnavailable", Err: ctx.Err(),
+			Message: "Other changes of the resource took all the time of this one. It was not begun.",
+		}
 	}
 }
 
-func (t *turns) enter(id string) *turn {
+func (t *Turns) enter(id string) *turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	one := t.queue[id]
@@ -52,7 +55,7 @@ func (t *turns) enter(id string) *turn {
 	return one
 }
 
-func (t *turns) leave(id string, one *turn) {
+func (t *Turns) leave(id string, one *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if one.users--; one.users == 0 {

@@ -17,7 +17,7 @@ import (
 	"almanac/job"
 	"almanac/job/quota"
 	"almanac/scheduler/core"
-	"almanac/scheduler/registrations"
+	"almanac/scheduler/names"
 	"almanac/workflows"
 	"almanac/workflows/jobloop/state"
 )
@@ -155,12 +155,12 @@ func (s *Service) createUnread(
 	j, err = startInTime(
 		ctx, func(ctx context.Context) (job.Job, error) { return s.createJob(ctx, c, k.Name, d, true, own) },
 	)
-	return j, !errors.Is(err, registrations.ErrTaken) && !errors.Is(err, core.ErrLost) && !core.IsMissing(err), err
+	return j, !errors.Is(err, names.ErrTaken) && !errors.Is(err, core.ErrLost) && !core.IsMissing(err), err
 }
 
 // createJob registers the job's name in its collection and starts its workflow. The name counts against the quota
 // from then on. If the start fails, the collection forgets the name. With ifNew, the error is
-// [registrations.ErrTaken] if the name is registered already.
+// [names.ErrTaken] if the name is registered already.
 func (s *Service) createJob(
 	ctx context.Context, c job.Collection, name string, definition job.Definition, ifNew bool, own *attempts,
 ) (job.Job, error) {

@@ -20,11 +20,11 @@ import (
 	"almanac/job/input"
 	"almanac/scheduler/core"
 	"almanac/scheduler/history"
+	"almanac/scheduler/names"
 	"almanac/scheduler/notifications"
 	"almanac/scheduler/operations"
 	"almanac/scheduler/overview"
 	"almanac/scheduler/readiness"
-	"almanac/scheduler/registrations"
 	"almanac/scheduler/trail"
 	"almanac/scheduler/workers"
 )
@@ -65,7 +65,7 @@ type Service struct {
 	workers   *workers.Reader
 	readiness *readiness.Checker
 
-	registrar *registrations.Registrar
+	registrar *names.Registrar
 	turns     core.Turns
 
 	lacking   sync.Map    // optional search attributes that the namespace lacks, by name
@@ -95,7 +95,7 @@ func New(o Options) *Service {
 	if s.space == nil {
 		s.space = func() error { return nil }
 	}
-	s.registrar = registrations.New(c, s.limits.Tiers)
+	s.registrar = names.New(c, s.limits.Tiers)
 	s.Overview = overview.New(overview.Options{Client: c, History: s.history, Ask: c.AskOnce})
 	c.OnChange(s.Forget)
 	return s

@@ -32,7 +32,7 @@ func TestAFullCollectionStaysWithinTheLimitsOfTheServer(t *testing.T) {
 	const most = 2_055_000 // of the 2,060,000 that it may take
 	for size := 0; size < most; {
 		n := len(in.Jobs.Entries)
-		e := registries.Registration{Name: strings.Repeat("<", 40) + fmt.Sprintf("%05d", n), Sequence: n + 1}
+		e := registries.Entry{Name: strings.Repeat("<", 40) + fmt.Sprintf("%05d", n), Sequence: n + 1}
 		e.Number, e.Requirements = now-int(time.Hour.Microseconds())+n, quota.Requirements{Spacing: time.Minute, Authenticates: true}
 		text, err := json.Marshal(e)
 		require.NoError(t, err)

@@ -186,7 +186,7 @@ func TestASubscriptionAtItsMaximumStaysWithinTheServersLimits(t *testing.T) {
 			all := []string{"Free", "P10Premium", "P20Premium", "Premium", "Standard"}
 			var refused int
 			for i := range 10_000 { // as many as the plans allow
-				e := registries.Registration{Name: fmt.Sprint(prefix, i), Sequence: 10_000_000 + i, Unverified: true}
+				e := registries.Entry{Name: fmt.Sprint(prefix, i), Sequence: 10_000_000 + i, Unverified: true}
 				e.Number, e.From, e.Changes, e.Plans = number(-time.Hour)+i, number(-2*time.Hour), math.MaxInt32, all
 				o.input.Collections.Entries = append(o.input.Collections.Entries, e)
 				if size(t, o.input.Collections.Entries[len(o.input.Collections.Entries)-1:])*(i+1) > 1_990_000 {

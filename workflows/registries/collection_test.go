@@ -269,7 +269,7 @@ func TestRegistrationsAreVerified(t *testing.T) {
 	t.Run("across runs", func(t *testing.T) {
 		t.Parallel()
 		h := newCollectionEnv(t, job.CollectionEnabled)
-		h.input.Jobs = registries.Names{Entries: []registries.Registration{
+		h.input.Jobs = registries.Names{Entries: []registries.Entry{
 			{Name: "b", Sequence: 1, Claim: registries.Claim{Number: number(-time.Hour)}, Unverified: true},
 			{Name: "a", Sequence: 2, Claim: registries.Claim{Number: number(-10 * time.Second)}, Unverified: true},
 		}}
@@ -547,7 +547,7 @@ func TestDeletingACollection(t *testing.T) {
 		t.Run(by+" works while registrations are verified", func(t *testing.T) {
 			t.Parallel()
 			h := newCollectionEnv(t, job.CollectionEnabled)
-			h.input.Jobs = registries.Names{Entries: []registries.Registration{ // verified from 00:00:05 on
+			h.input.Jobs = registries.Names{Entries: []registries.Entry{ // verified from 00:00:05 on
 				{Name: "a", Sequence: 1, Claim: registries.Claim{Number: number(-35 * time.Second)}, Unverified: true},
 			}}
 			h.lookupTakes = 8 * time.Second
@@ -649,7 +649,7 @@ func TestACollectionContinuesAsNewWithItsRegistry(t *testing.T) {
 			t.Parallel()
 			h := newCollectionEnv(t, job.CollectionDisabled, "a", "B")
 			twice := registries.Claim{Number: number(-time.Second), From: number(-2 * time.Second), Requirements: quota.Requirements{Spacing: time.Hour}}
-			h.input.Jobs.Entries = append(h.input.Jobs.Entries, registries.Registration{
+			h.input.Jobs.Entries = append(h.input.Jobs.Entries, registries.Entry{
 				Name: "new", Sequence: 7, Unverified: true, Before: &twice,
 				Claim: registries.Claim{Number: number(0), Requirements: quota.Requirements{Spacing: time.Hour, Authenticates: true}, Changes: 3, Applied: 2},
 			})
@@ -662,7 +662,7 @@ func TestACollectionContinuesAsNewWithItsRegistry(t *testing.T) {
 			require.Equal(t, tt.passes, got.Jobs.Sequence > h.input.Jobs.Sequence)
 			require.Equal(t, tt.passes, got.Jobs.Last > h.input.Jobs.Last)
 			got.Jobs.Sequence, got.Jobs.Last = h.input.Jobs.Sequence, h.input.Jobs.Last
-			got.Jobs.Entries = slices.DeleteFunc(got.Jobs.Entries, func(r registries.Registration) bool { return r.Name == "passing" })
+			got.Jobs.Entries = slices.DeleteFunc(got.Jobs.Entries, func(r registries.Entry) bool { return r.Name == "passing" })
 			require.Equal(t, asJSON(t, h.input), asJSON(t, got))
 			require.LessOrEqual(t, h.env.Now().Sub(newYear), tt.most)
 		})

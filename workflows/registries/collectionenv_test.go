@@ -65,7 +65,7 @@ func (s *registryEnv) existing(names ...string) (all registries.Names) {
 	for i, name := range names {
 		all.Last = number(-time.Hour) + i
 		s.alive[job.NormalizeName(name)] = all.Last
-		all.Entries = append(all.Entries, registries.Registration{Name: name, Sequence: i + 1, Claim: registries.Claim{Number: all.Last}})
+		all.Entries = append(all.Entries, registries.Entry{Name: name, Sequence: i + 1, Claim: registries.Claim{Number: all.Last}})
 	}
 	all.Sequence = len(names)
 	return all

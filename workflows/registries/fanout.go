@@ -158,7 +158,7 @@ func (c *collection) recordAnswers(at time.Time, ids []string, a answers) (start
 
 // mayStillStart reports whether a job that was missing at a time may have been started since, or may still be, without
 // having to ask whether its name is registered.
-func mayStillStart(e *Registration, at time.Time) bool {
+func mayStillStart(e *Entry, at time.Time) bool {
 	return e.Unverified && at.Before(workflows.RegisteredAt(e.Number).Add(workflows.StartWithin+lookups.ServerSkew))
 }
 
@@ -207,7 +207,7 @@ func (c *collection) resume(ctx workflow.Context, pause time.Duration) {
 	}
 }
 
-func (c *collection) silent() (silent []Registration) {
+func (c *collection) silent() (silent []Entry) {
 	for _, e := range c.entries {
 		if e.Silent {
 			silent = append(silent, e)
@@ -224,7 +224,7 @@ func (c *collection) updateSilent(ctx workflow.Context) error {
 		c.again = again{timer: c.again.timer}
 		return nil
 	}
-	some := slices.DeleteFunc(silent, func(e Registration) bool { return e.Sequence <= c.again.after })
+	some := slices.DeleteFunc(silent, func(e Entry) bool { return e.Sequence <= c.again.after })
 	some = some[:min(len(some), jobsPerUpdate)]
 	ids := make([]string, len(some))
 	for i, e := range some {
@@ -265,7 +265,7 @@ func (c *collection) dismiss(ctx workflow.Context) error {
 			return err
 		}
 		c.note()
-		c.set(slices.DeleteFunc(c.entries, func(e Registration) bool {
+		c.set(slices.DeleteFunc(c.entries, func(e Entry) bool {
 			id := c.id(e.Name)
 			_, failed := a.failed[id]
 			starts := (failed || a.missing[id]) && mayStillStart(&e, asked)

@@ -21,12 +21,12 @@ import (
 	"almanac/workflows/internal/await"
 )
 
-// A Registration is a registered name: a job's in its [Collection], a collection's in its [Subscription].
+// An Entry is a registered name: a job's in its [Collection], a collection's in its [Subscription].
 //
 // A name is registered before its workflow is started, so that quotas hold under concurrent creates. A lookup 30 s
 // later forgets names whose workflow was never started. Until then the name may be registered again. Only a lookup can
 // tell then for which registration there is a workflow, and the requirements of both count.
-type Registration struct {
+type Entry struct {
 	Name       string `json:"name"`          // as first written
 	Sequence   int    `json:"seq,omitempty"` // place in the list, from 1
 	Claim             // the last one
@@ -94,12 +94,12 @@ func (c *Claim) reserve(generation int, needs Claim, final bool) {
 }
 
 // all returns what the name requires, whichever of its registrations has a workflow.
-func (e *Registration) all() Claim { return e.and(e.Before) }
+func (e *Entry) all() Claim { return e.and(e.Before) }
 
 // of returns the claim of the job whose definition has that generation; nil if the name is not registered for it. A
 // generation begins with the number of the registration and grows by one with each change, so it is below the number of
 // any later registration.
-func (e *Registration) of(generation int) *Claim {
+func (e *Entry) of(generation int) *Claim {
 	switch {
 	case generation >= e.Number:
 		return &e.Claim
@@ -128,7 +128,7 @@ const (
 
 // A registry holds the names of the workflows that belong to a collection or subscription.
 type registry struct {
-	entries  []Registration // in order of creation
+	entries  []Entry        // in order of creation
 	numbers  map[string]int // sequence by folded name
 	size     int            // upper bound of the entries' size when they are handed over
 	other    int            // size of what is handed over beside them
@@ -147,9 +147,9 @@ type registry struct {
 
 // Names is what a run of a registry hands over to the next.
 type Names struct {
-	Entries  []Registration `json:"names,omitempty"` // in order of creation
-	Sequence int            `json:"seq,omitempty"`   // the last one given
-	Last     int            `json:"last,omitempty"`  // number of the last registration
+	Entries  []Entry `json:"names,omitempty"` // in order of creation
+	Sequence int     `json:"seq,omitempty"`   // the last one given
+	Last     int     `json:"last,omitempty"`  // number of the last registration
 }
 
 // newRegistry returns a registry that forgets names on the signal [workflows.SignalRemoved].
@@ -178,7 +178,7 @@ func (r *registry) handOver() Names {
 func (r *registry) note() { r.changes, r.changed = r.changes+1, true }
 
 // set replaces the registrations. They must be in order of sequence.
-func (r *registry) set(entries []Registration) {
+func (r *registry) set(entries []Entry) {
 	r.entries, r.numbers, r.size = nil, make(map[string]int, len(entries)), 0
 	for _, e := range entries {
 		r.append(e)
@@ -191,7 +191,7 @@ func (r *registry) find(name string) int {
 	if !ok {
 		return -1
 	}
-	i, _ := slices.BinarySearchFunc(r.entries, number, func(e Registration, number int) int { return e.Sequence - number })
+	i, _ := slices.BinarySearchFunc(r.entries, number, func(e Entry, number int) int { return e.Sequence - number })
 	return i
 }
 
@@ -226,7 +226,7 @@ func (r *registry) register(ctx workflow.Context, name string, c Claim) workflow
 	i := r.find(name)
 	if i < 0 {
 		r.sequence++
-		r.append(Registration{Name: name, Sequence: r.sequence, Claim: c, Unverified: true})
+		r.append(Entry{Name: name, Sequence: r.sequence, Claim: c, Unverified: true})
 		return workflows.Registration{Name: name, Number: c.Number}
 	}
 	e := &r.entries[i]
@@ -236,7 +236,7 @@ func (r *registry) register(ctx workflow.Context, name string, c Claim) workflow
 	return workflows.Registration{Name: e.Name, Number: c.Number}
 }
 
-func (r *registry) append(e Registration) {
+func (r *registry) append(e Entry) {
 	r.entries = append(r.entries, e)
 	r.numbers[job.NormalizeName(e.Name)] = e.Sequence
 	r.size += bytesOf(e.Name)
@@ -246,7 +246,7 @@ func (r *registry) append(e Registration) {
 }
 
 // setBefore sets the earlier claim of a registration; nil for none.
-func (r *registry) setBefore(e *Registration, before *Claim) {
+func (r *registry) setBefore(e *Entry, before *Claim) {
 	if e.Before != nil {
 		r.size -= claimBytes
 	}
@@ -262,7 +262,7 @@ func (r *registry) forget(sequences map[int]bool) {
 		return
 	}
 	r.note()
-	r.entries = slices.DeleteFunc(r.entries, func(e Registration) bool {
+	r.entries = slices.DeleteFunc(r.entries, func(e Entry) bool {
 		over := sequences[e.Sequence]
 		if over {
 			r.setBefore(&e, nil)
@@ -407,7 +407,7 @@ func (r *registry) recount(ctx workflow.Context) error {
 // verify looks up registrations older than verifyAfter and forgets those without a workflow: of all
 // names, or only of those whose workflow was not seen yet.
 func (r *registry) verify(ctx workflow.Context, all bool) error {
-	var asked []Registration
+	var asked []Entry
 	for _, e := range r.entries {
 		if isOld(ctx, e.Number) && (all || e.Unverified) {
 			asked = append(asked, e)
@@ -424,7 +424,7 @@ func (r *registry) verify(ctx workflow.Context, all bool) error {
 // namesPerLookup is the maximum number of workflows per lookup activity.
 const namesPerLookup = 1000
 
-func (r *registry) lookUp(ctx workflow.Context, asked []Registration) error {
+func (r *registry) lookUp(ctx workflow.Context, asked []Entry) error {
 	ids := make([]string, len(asked))
 	for i, e := range asked {
 		ids[i] = r.id(e.Name)

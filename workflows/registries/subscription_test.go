@@ -80,7 +80,7 @@ func TestRegisterACollection(t *testing.T) {
 		require.Equal(t, workflows.Registration{Name: "g/One", Number: number(time.Second)}, a.ok(t))
 		require.Equal(t, workflows.Registration{Name: "H/one", Number: number(2 * time.Second)}, b.ok(t))
 		require.Equal(t, []string{"g/One", "H/one"}, *names)
-		require.Equal(t, []registries.Registration{
+		require.Equal(t, []registries.Entry{
 			{Name: "g/One", Sequence: 1, Claim: registries.Claim{Number: number(time.Second), Plans: []string{"Standard"}}, Unverified: true},
 			{Name: "H/one", Sequence: 2, Claim: registries.Claim{Number: number(2 * time.Second), Plans: []string{"Standard"}}, Unverified: true},
 		}, next.Collections.Entries)
@@ -240,7 +240,7 @@ func TestASubscriptionContinuesAsNewWithItsRegistry(t *testing.T) {
 	t.Parallel()
 	o := newSubscriptionEnv(t, "g/a")
 	twice := registries.Claim{Number: number(-time.Second), Plans: []string{"Free"}}
-	o.input.Collections.Entries = append(o.input.Collections.Entries, registries.Registration{
+	o.input.Collections.Entries = append(o.input.Collections.Entries, registries.Entry{
 		Name: "g/new", Sequence: 7, Claim: registries.Claim{Number: number(0), Plans: []string{"Standard"}}, Unverified: true, Before: &twice,
 	})
 	o.input.Collections.Sequence, o.input.Collections.Last = 9, number(0)

@@ -1,5 +1,5 @@
-// Package registrations registers the names of new jobs in their collections, many at once.
-package registrations
+// Package names registers the names of new jobs in their collections, many at once.
+package names
 
 import (
 	"context"
@@ -77,8 +77,8 @@ func (r *Registrar) Started(k job.CollectionKey, one workflows.Registration) {
 	r.queue.start(id, one)
 }
 
-// A registration is a request to register the name of a new job.
-type registration struct {
+// A request is one to register the name of a new job.
+type request struct {
 	ctx        context.Context // the caller's
 	job        workflows.RegisterJob
 	done       chan struct{} // closed when the members below are set
@@ -93,7 +93,7 @@ type queue struct {
 	mu sync.Mutex
 	// By the collection's workflow ID. An entry of waiting exists as long as an update is running, started has
 	// workflows that were started and that the collection does not know of.
-	waiting map[string][]*registration
+	waiting map[string][]*request
 	started map[string][]workflows.Registration
 }
 
@@ -102,12 +102,12 @@ const maxRegistrations = 100
 
 // add enqueues a registration. send reports whether no update of the collection is running, so that the
 // caller has to send one.
-func (q *queue) add(id string, one *registration) (send bool) {
+func (q *queue) add(id string, one *request) (send bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	others, busy := q.waiting[id]
 	if q.waiting == nil {
-		q.waiting = map[string][]*registration{}
+		q.waiting = map[string][]*request{}
 	}
 	q.waiting[id] = append(others, one)
 	return !busy
@@ -135,10 +135,10 @@ func (q *queue) takeStarted(id string) []workflows.Registration {
 }
 
 // nextBatch removes and returns the registrations of the next update; nil if none is needed.
-func (q *queue) nextBatch(id string) []*registration {
+func (q *queue) nextBatch(id string) []*request {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	abandoned := func(one *registration) bool { return one.ctx.Err() != nil }
+	abandoned := func(one *request) bool { return one.ctx.Err() != nil }
 	all := slices.DeleteFunc(q.waiting[id], abandoned)
 	n := min(len(all), maxRegistrations)
 	if n == 0 {
@@ -154,7 +154,7 @@ func (q *queue) nextBatch(id string) []*registration {
 func (r *Registrar) Register(
 	ctx context.Context, c *job.Collection, j workflows.RegisterJob,
 ) (workflows.Registration, workflows.CollectionState, error) {
-	one := &registration{ctx: ctx, job: j, done: make(chan struct{})}
+	one := &request{ctx: ctx, job: j, done: make(chan struct{})}
 	id := c.Key.WorkflowID()
 	if r.queue.add(id, one) {
 		go func() {
@@ -182,7 +182,7 @@ func (r *Registrar) Register(
 }
 
 // register sends one update for a batch of registrations in a collection and distributes the results.
-func (r *Registrar) register(ctx context.Context, c *job.Collection, batch []*registration) {
+func (r *Registrar) register(ctx context.Context, c *job.Collection, batch []*request) {
 	id := c.Key.WorkflowID()
 	request := workflows.RegisterRequest{
 		Jobs: make([]workflows.RegisterJob, len(batch)), Tiers: r.tiers, Started: r.queue.takeStarted(id),

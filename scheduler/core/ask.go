@@ -39,15 +39,10 @@ const (
 	maxAnswerAge = time.Hour
 )
 
-// Ask stores the answer of a workflow to a query in result. The errors are those of [wfclient.Queries.Ask].
-func (c *Client) Ask(ctx context.Context, id, query string, result any) error {
-	return c.queries.Ask(ctx, id, query, result)
-}
-
-// AskOnce is [Client.Ask] for the lists, which ask many workflows, and computes the status of a job that has not begun.
-// A workflow that is unchanged since it was asked is not asked again: a query of a workflow that is in no worker's
-// cache makes a worker replay its run, each time, while the server itself knows whether the workflow changed. For a
-// workflow that changes all the time it is no use: to describe it takes its lock once more.
+// AskOnce is [wfclient.Queries.Ask] for the lists, which ask many workflows, and computes the status of a job that has
+// not begun. A workflow that is unchanged since it was asked is not asked again: a query of a workflow that is in no
+// worker's cache makes a worker replay its run, each time, while the server itself knows whether the workflow changed.
+// For a workflow that changes all the time it is no use: to describe it takes its lock once more.
 func (c *Client) AskOnce(ctx context.Context, id, query string, result any) error {
 	key, v := query+" "+id, c.version(ctx, id)
 	if recent, ok := c.answers.Get(key, maxAnswerAge); ok && recent.version == v {
@@ -99,7 +94,7 @@ func ReadPage[T any](
 ) (page []T, next string, err error) {
 	limited, cancel := context.WithTimeout(ctx, HistoryTimeout)
 	defer cancel()
-	err = c.queries.Server.While(limited, func(ctx context.Context) (err error) {
+	err = c.Server.While(limited, func(ctx context.Context) (err error) {
 		page, next, err = read(ctx)
 		return err
 	})

@@ -39,8 +39,8 @@ type Options struct {
 // defaults.
 type Client struct {
 	Options
+	*wfclient.Queries
 
-	queries *wfclient.Queries
 	answers Cache[versionedAnswer]
 	changed []func(workflowID string)
 }
@@ -53,8 +53,8 @@ func New(o Options) *Client {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	c := &Client{Options: o, queries: wfclient.NewQueries(o.Temporal, o.Namespace)}
-	c.queries.Server = &wfclient.Server{Ask: func(ctx context.Context) error {
+	c := &Client{Options: o, Queries: wfclient.NewQueries(o.Temporal, o.Namespace)}
+	c.Server = &wfclient.Server{Ask: func(ctx context.Context) error {
 		_, err := c.Temporal.WorkflowService().GetSystemInfo(ctx, &workflowservice.GetSystemInfoRequest{})
 		return err
 	}}

@@ -26,7 +26,7 @@ import (
 // Status stores the status of a job or collection in status. If it is a job that has not begun, the status is
 // computed from the input of its workflow. The errors are those of [wfclient.Queries.Ask].
 func (c *Client) Status(ctx context.Context, id string, status any) error {
-	_, err := c.status(ctx, c.queries.Ask, id, status)
+	_, err := c.status(ctx, c.Ask, id, status)
 	return err
 }
 
@@ -37,7 +37,7 @@ func (c *Client) JobToChange(ctx context.Context, k job.Key) (job.Job, error) {
 		return job.Job{}, err
 	}
 	var j job.Job
-	delayed, err := c.status(ctx, c.queries.AskBeforeChange, k.WorkflowID(), &j)
+	delayed, err := c.status(ctx, c.AskBeforeChange, k.WorkflowID(), &j)
 	if err == nil && delayed != nil {
 		err = c.begin(ctx, k.WorkflowID(), delayed)
 	}

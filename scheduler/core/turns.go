@@ -7,8 +7,8 @@ import (
 	"almanac/job"
 )
 
-// Turns have the changes of one job or job collection by this API follow one another. Each is a read and a write that
-// is refused if another change came in between, and then starts over: if n came at the same time, n²/2 reads and writes
+// Turns have the changes of one job or job collection by this API follow one another. Each is a read and a write that is
+// refused if another change came in between, and then starts over: if n came at the same time, n²/2 reads and writes
 // would be made, which on a busy machine took longer than a request may. The zero value is ready for use. Changes by
 // other APIs are not waited for; they may still be in between.
 type Turns struct {

@@ -92,5 +92,5 @@ func UntilUncontended(ctx context.Context, do func() error) error {
 // Reach returns an error that [IsUnchanged] if Temporal cannot be reached. A change that reads nothing before its
 // update calls it first.
 func (c *Client) Reach(ctx context.Context) error {
-	return c.Error(ctx, c.queries.Server.Reach(ctx), nil)
+	return c.Error(ctx, c.Server.Reach(ctx), nil)
 }

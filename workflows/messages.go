@@ -95,7 +95,8 @@ func Unregistered(answer error) error {
 	case refused.Type() == ErrTypeUnregistered:
 		return Refuse(ErrTypeUnregistered, refused.Message())
 	case refused.Type() == ErrTypeGone:
-		return Refuse(ErrTypeUnregistered, fmt.Sprintf("The workflow was started later than %s after its name was registered, and what had registered it is gone. Nothing lists it, so it ends.", StartWithin))
+		return Refusef(ErrTypeUnregistered, "The workflow was started later than %s after its name was registered, "+
+			"and what had registered it is gone. Nothing lists it, so it ends.", StartWithin)
 	}
 	return nil
 }
@@ -151,6 +152,11 @@ func Refuse(errType, message string) error {
 	return temporal.NewNonRetryableApplicationError(message, errType, nil)
 }
 
+// Refusef is [Refuse] with a message by a format.
+func Refusef(errType, format string, values ...any) error {
+	return Refuse(errType, fmt.Sprintf(format, values...))
+}
+
 // RefuseFor is Refuse for a request that may be made again after a time.
 func RefuseFor(wait time.Duration, message string) error {
 	return temporal.NewNonRetryableApplicationError(message, ErrTypeTooMany, nil, wait)
@@ -177,4 +183,5 @@ func CheckStart(ctx workflow.Context, v any) error {
 }
 
 // ErrForeign ends a workflow whose input was not made by Almanac.
-var ErrForeign = Refuse(ErrTypeInvalid, "The workflow was not started by Almanac, so nothing lists it: create jobs and job collections through the API.")
+var ErrForeign = Refuse(ErrTypeInvalid,
+	"The workflow was not started by Almanac, so nothing lists it: create jobs and job collections through the API.")

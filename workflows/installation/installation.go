@@ -17,6 +17,7 @@ import (
 	checkins "almanac/activities/presence"
 	"almanac/job/presence"
 	"almanac/workflows"
+	"almanac/workflows/internal/await"
 )
 
 const (
@@ -49,8 +50,7 @@ func Workflow(ctx workflow.Context, in Input) error {
 	if err != nil {
 		return err
 	}
-	i.signals = workflow.GetSignalChannelWithOptions(ctx, workflows.SignalWorker,
-		workflow.SignalChannelOptions{Description: "a worker is there"})
+	i.signals = await.Signals(ctx, workflows.SignalWorker, "a worker is there")
 	return i.run(ctx)
 }
 

@@ -3,7 +3,6 @@ package jobloop
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -249,7 +248,8 @@ func (j *loop) mayTest() error {
 // maySetState refuses to enable or disable a completed or faulted job.
 func (j *loop) maySetState() error {
 	if s := j.Definition.State; s.Final() {
-		return workflows.Refuse(workflows.ErrTypeConflict, fmt.Sprintf("The job is %s: no occurrence is left. Change its schedule by PUT or PATCH, or run it.", s))
+		return workflows.Refusef(workflows.ErrTypeConflict,
+			"The job is %s: no occurrence is left. Change its schedule by PUT or PATCH, or run it.", s)
 	}
 	return j.mayChange()
 }
@@ -263,7 +263,7 @@ func (j *loop) manualRuns() int { return j.executions.ManualRuns() + len(j.Defer
 
 func (j *loop) mayRun() error {
 	if n := j.manualRuns(); n >= maxManualRuns {
-		return workflows.Refuse(workflows.ErrTypeConflict, fmt.Sprintf("%d manual runs of the job are running or waiting already.", n))
+		return workflows.Refusef(workflows.ErrTypeConflict, "%d manual runs of the job are running or waiting already.", n)
 	}
 	return j.mayChange()
 }

@@ -3,6 +3,8 @@ package jobloop
 import (
 	"slices"
 
+	"almanac/workflows/internal/await"
+
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -40,7 +42,7 @@ func addWith[T any](ctx workflow.Context, l *signalHandlers, name, description s
 
 func (l *signalHandlers) listen(ctx workflow.Context, name, description string,
 	receive func(workflow.Context, workflow.ReceiveChannel)) {
-	signals := workflow.GetSignalChannelWithOptions(ctx, name, workflow.SignalChannelOptions{Description: description})
+	signals := await.Signals(ctx, name, description)
 	l.all = append(l.all, &signalHandler{signals: signals, receive: receive})
 }
 

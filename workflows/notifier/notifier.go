@@ -112,8 +112,8 @@ type notifier struct {
 
 func newNotifier(ctx workflow.Context, in Input) *notifier {
 	n := &notifier{Input: in, last: workflow.Now(ctx), seen: newSeen(in.Seen), channels: map[string]*Channel{}}
-	n.raised = workflow.GetSignalChannelWithOptions(ctx, workflows.SignalRaise, workflow.SignalChannelOptions{Description: "alerts to be delivered"})
-	n.end = workflow.GetSignalChannelWithOptions(ctx, workflows.SignalEnd, workflow.SignalChannelOptions{Description: "the job collection is gone"})
+	n.raised = await.Signals(ctx, workflows.SignalRaise, "alerts to be delivered")
+	n.end = await.Signals(ctx, workflows.SignalEnd, "the job collection is gone")
 	for _, c := range n.Channels {
 		n.enter(c)
 	}

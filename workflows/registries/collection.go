@@ -23,12 +23,14 @@ import (
 
 // CollectionInput is the input of a run of [Collection].
 type CollectionInput struct {
-	Collection   job.Collection `json:"collection"`
-	Registration int            `json:"registration"` // its number; the generation begins with it
-	Jobs         Names          `json:"jobs"`
-	State        int            `json:"state,omitempty"`     // number of changes that jobs have to know
-	Pause        time.Duration  `json:"pause,omitempty"`     // between rounds of updates to silent jobs
-	Notifying    shards         `json:"notifying,omitempty"` // of the workflows that deliver alerts, those that may run
+	job.Collection `json:"collection"`
+	Registration   int   `json:"registration"` // its number; the generation begins with it
+	Jobs           Names `json:"jobs"`
+	// number of changes that jobs have to know: of the state, and of the rules of notifications, which they have
+	// without their targets
+	State     int           `json:"state,omitempty"`
+	Pause     time.Duration `json:"pause,omitempty"`     // between rounds of updates to silent jobs
+	Notifying shards        `json:"notifying,omitempty"` // of the workflows that deliver alerts, those that may run
 
 	Tests notification.Tests `json:"tests,omitempty"` // of notifications, the newest
 }
@@ -44,14 +46,14 @@ func Collection(ctx workflow.Context, in CollectionInput) error {
 	if err := workflows.CheckStart(ctx, &in.Collection); err != nil {
 		return err
 	}
-	c := &collection{Collection: in.Collection, registration: in.Registration, state: in.State, notifying: in.Notifying, tests: in.Tests}
+	c := &collection{CollectionInput: in}
 	c.registry = newRegistry(ctx, in.Jobs, func(name string) string { return c.Key.Job(name).WorkflowID() })
 	c.batch, c.other = registrationBatch, sizeOf(&c.Collection)
-	c.resume(ctx, in.Pause)
+	c.resume(ctx)
 	if err := c.handle(ctx); err != nil {
 		return err
 	}
-	if workflows.StartedLate(ctx, c.registration) {
+	if workflows.StartedLate(ctx, c.Registration) {
 		if err := c.confirmOwn(ctx); err != nil {
 			return err
 		}
@@ -60,16 +62,9 @@ func Collection(ctx workflow.Context, in CollectionInput) error {
 }
 
 type collection struct {
-	job.Collection
+	CollectionInput // but for its jobs, which the registry has
 	*registry
 
-	registration int // of the collection in its subscription
-
-	notifying shards // of the workflows that deliver alerts, those that may run
-	tests     notification.Tests
-	// number of changes that jobs have to know: of the state, and of the rules of notifications, which they have
-	// without their targets
-	state   int
 	order   await.Turns   // of changes of the properties; each lasts until every job that answers has applied it
 	again   again         // repeated updates of silent jobs
 	pending *quota.Limits // rules of properties that are about to be put in force
@@ -90,7 +85,8 @@ func (c *collection) handle(ctx workflow.Context) error {
 			workflow.QueryHandlerOptions{Description: "the job collection's properties"}),
 		workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryJobs, c.list,
 			workflow.QueryHandlerOptions{Description: "the names of the collection's jobs"}),
-		workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryNotifications, func() ([]job.Notification, error) { return c.Properties.Notifications, nil },
+		workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryNotifications,
+			func() ([]job.Notification, error) { return c.Properties.Notifications, nil },
 			workflow.QueryHandlerOptions{Description: "the notifications, with the secrets of their targets"}),
 		handleUpdate(ctx, workflows.UpdateTest, c.test, c.mayTest),
 		handleUpdate(ctx, workflows.UpdateAdmitTest, c.admitTest, c.mayAdmitTest),
@@ -118,7 +114,7 @@ func handleUpdate(ctx workflow.Context, name string, handle, validate any) error
 // its caller read, and is refused if that is not the present one.
 func (c *collection) command(ctx workflow.Context, name string, do func(workflow.Context) error) error {
 	description := workflows.CollectionUpdates.Find(name).Description + ", without an answer"
-	signal := workflow.GetSignalChannelWithOptions(ctx, name, workflow.SignalChannelOptions{Description: description})
+	signal := await.Signals(ctx, name, description)
 	c.commands = append(c.commands, signal)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
@@ -150,8 +146,8 @@ func (c *collection) run(ctx workflow.Context) error {
 		case c.over(ctx):
 			return nil
 		case ctx.Err() == nil && c.idle(ctx) && c.long(ctx):
-			return workflow.NewContinueAsNewError(ctx, workflows.TypeCollection,
-				CollectionInput{Collection: c.Collection, Registration: c.registration, Jobs: c.handOver(), Pause: c.again.pause, State: c.state, Notifying: c.notifying, Tests: c.tests})
+			c.Jobs = c.handOver()
+			return workflow.NewContinueAsNewError(ctx, workflows.TypeCollection, c.CollectionInput)
 		}
 		c.again.timer.Set(ctx, c.again.at)
 		verify, err := c.wait(ctx, func() bool { return c.over(ctx) || c.again.timer.Fired() })
@@ -212,7 +208,7 @@ func (c *collection) exclusively(ctx workflow.Context, do func(workflow.Context)
 
 // registered returns the collection's registration in its subscription.
 func (c *collection) registered() workflows.Registration {
-	return workflows.Registration{Name: c.Key.Path(), Number: c.registration}
+	return workflows.Registration{Name: c.Key.Path(), Number: c.Registration}
 }
 
 // status returns the collection, without secrets.
@@ -234,9 +230,11 @@ func (c *collection) list() (workflows.JobList, error) {
 func (c *collection) describe(ctx workflow.Context) {
 	silent := ""
 	if n := len(c.silent()); n > 0 {
-		silent = fmt.Sprintf(", of which %d did not answer and may not know that the job collection is %s", n, c.Properties.State)
+		silent = fmt.Sprintf(", of which %d did not answer and may not know that the job collection is %s",
+			n, c.Properties.State)
 	}
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("**%s** (%s, %s)\n\n%d jobs%s", c.Key.Name, c.Properties.SKU.Name, c.Properties.State, len(c.entries), silent))
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf("**%s** (%s, %s)\n\n%d jobs%s",
+		c.Key.Name, c.Properties.SKU.Name, c.Properties.State, len(c.entries), silent))
 }
 
 // confirmOwn asks the subscription whether the collection, which was started late, is still registered. The error says
@@ -245,7 +243,9 @@ func (c *collection) confirmOwn(ctx workflow.Context) error {
 	c.asking = true
 	defer func() { c.asking = false }()
 	id := job.SubscriptionWorkflowID(c.Key.Subscription)
-	err := workflow.ExecuteActivity(withLookup(ctx, workflows.UpdateConfirm), lookups.TypeUpdate, id, workflows.UpdateConfirm, c.registered()).Get(ctx, nil)
+	asked := workflow.ExecuteActivity(withLookup(ctx, workflows.UpdateConfirm), lookups.TypeUpdate, id,
+		workflows.UpdateConfirm, c.registered())
+	err := asked.Get(ctx, nil)
 	if temporal.IsCanceledError(err) { // the loop deletes the collection
 		return nil
 	}
@@ -315,8 +315,9 @@ func (c *collection) admit(ctx workflow.Context, r workflows.PutRequest) error {
 			return err
 		}
 		if grows := sizeOf(&r.Collection) - c.other; grows > 0 && c.size+c.other+grows > maxRegistryBytes {
-			return workflows.Refuse(workflows.ErrTypeConflict, fmt.Sprintf("The job collection '%s' is full: it has %d jobs, whose names leave no room for longer properties. "+
-				"Shorten its notifications or tags, or delete jobs.", c.Key.Name, len(c.entries)))
+			return workflows.Refusef(workflows.ErrTypeConflict,
+				"The job collection '%s' is full: it has %d jobs, whose names leave no room for longer properties. "+
+					"Shorten its notifications or tags, or delete jobs.", c.Key.Name, len(c.entries))
 		}
 		return c.violate(r.Limits)
 	})
@@ -358,7 +359,7 @@ func (c *collection) replace(to job.Collection) {
 	same := reflect.DeepEqual(before, after) //workflowcheck:ignore // of types without maps it is deterministic
 	c.Collection, c.other = to, sizeOf(&to)
 	if !same || wasDisabled != c.disabled() {
-		c.state++
+		c.State++
 	}
 }
 
@@ -374,7 +375,9 @@ func sizeOf(c *job.Collection) int {
 func (c *collection) changePlan(ctx workflow.Context, r workflows.PutRequest) error {
 	c.pending = r.Limits
 	defer func() { c.pending = nil }()
-	change := workflows.PlanChange{Registration: c.registered(), Plan: r.Limits.Plan, Limit: r.Limits.Collections, Generation: c.Generation + 1}
+	change := workflows.PlanChange{
+		Registration: c.registered(), Plan: r.Limits.Plan, Limit: r.Limits.Collections, Generation: c.Generation + 1,
+	}
 	limited := workflow.WithScheduleToCloseTimeout(withLookup(ctx, workflows.UpdateReserve), reserveTimeout)
 	subscription := job.SubscriptionWorkflowID(c.Key.Subscription)
 	err := workflow.ExecuteActivity(limited, lookups.TypeUpdate, subscription, workflows.UpdateReserve, change).Get(ctx, nil)
@@ -393,8 +396,9 @@ func (c *collection) changePlan(ctx workflow.Context, r workflows.PutRequest) er
 		c.note()
 		c.Generation++
 		change.Plan = c.Properties.SKU.Name
-		err = workflows.Refuse(workflows.ErrTypeConflict, fmt.Sprintf("The subscription did not answer within %s, so it is not known whether it has room for another job collection of plan %s. "+
-			"Nothing was changed; try again.", reserveTimeout, r.Limits.Plan))
+		err = workflows.Refusef(workflows.ErrTypeConflict,
+			"The subscription did not answer within %s, so it is not known whether it has room for another job "+
+				"collection of plan %s. Nothing was changed; try again.", reserveTimeout, r.Limits.Plan)
 	}
 	workflow.SignalExternalWorkflow(ctx, subscription, "", workflows.SignalPlan, change)
 	return err
@@ -441,6 +445,7 @@ func (c *collection) leave(ctx workflow.Context) {
 	c.endShards(ctx)
 	id := job.SubscriptionWorkflowID(c.Key.Subscription)
 	if err := workflow.SignalExternalWorkflow(ctx, id, "", workflows.SignalRemoved, c.registered()).Get(ctx, nil); err != nil {
-		workflow.GetLogger(ctx).Info("the subscription was not notified that the job collection is gone", "collection", c.Key.ARMID(), "error", err)
+		workflow.GetLogger(ctx).Info("the subscription was not notified that the job collection is gone",
+			"collection", c.Key.ARMID(), "error", err)
 	}
 }

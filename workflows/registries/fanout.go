@@ -117,7 +117,7 @@ func (c *collection) updateJobs(ctx workflow.Context, ids []string) error {
 func (c *collection) outdated(silent bool) []string {
 	var ids []string
 	for _, e := range c.entries {
-		stale := e.Applied != c.state || e.Before != nil // a name that is registered twice may belong to either job
+		stale := e.Applied != c.State || e.Before != nil // a name that is registered twice may belong to either job
 		if silent && e.Silent || !e.Silent && stale {
 			ids = append(ids, c.id(e.Name))
 		}
@@ -148,7 +148,7 @@ func (c *collection) recordAnswers(at time.Time, ids []string, a answers) (start
 		default:
 			e.Silent = false
 			if e.Before == nil { // otherwise it is not known which job answered
-				e.Applied = c.state
+				e.Applied = c.State
 			}
 		}
 	}
@@ -168,7 +168,7 @@ func (c *collection) reportSilent(ctx workflow.Context, failed map[string]string
 	if len(failed) == 0 {
 		return nil
 	}
-	c.again = again{timer: c.again.timer, pause: leastPause, at: workflow.Now(ctx).Add(leastPause)}
+	c.again, c.Pause = again{timer: c.again.timer, at: workflow.Now(ctx).Add(leastPause)}, leastPause
 	workflow.GetLogger(ctx).Warn("jobs did not answer and are updated again", "collection", c.Key.ARMID(), "jobs", len(failed), "state", c.Properties.State)
 	const most = 5
 	var names []string
@@ -187,24 +187,27 @@ func (c *collection) reportSilent(ctx workflow.Context, failed map[string]string
 	if more := len(failed) - len(names); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	return workflows.Refuse(workflows.ErrTypeSilent, fmt.Sprintf("The state of the job collection '%s' is %s, but %d of its %d jobs did not answer and may not know: %s. "+
-		"They are updated again, at least every five minutes, until they answer.", c.Key.Name, c.Properties.State, len(failed), len(c.entries), text))
+	return workflows.Refusef(workflows.ErrTypeSilent,
+		"The state of the job collection '%s' is %s, but %d of its %d jobs did not answer and may not know: %s. "+
+			"They are updated again, at least every five minutes, until they answer.",
+		c.Key.Name, c.Properties.State, len(failed), len(c.entries), text)
 }
 
 // again is the state of the repeated updates of silent jobs.
 type again struct {
 	timer await.Timer
-	at    time.Time     // of the next chunk; zero for never
-	pause time.Duration // between rounds
-	after int           // sequence of the last job updated in this round
+	at    time.Time // of the next chunk; zero for never
+	after int       // sequence of the last job updated in this round
 }
 
 // resume continues the updates of jobs that were silent in the run before.
-func (c *collection) resume(ctx workflow.Context, pause time.Duration) {
-	if len(c.silent()) > 0 {
-		c.again.pause = max(pause, leastPause)
-		c.again.at = workflow.Now(ctx).Add(c.again.pause)
+func (c *collection) resume(ctx workflow.Context) {
+	if len(c.silent()) == 0 {
+		c.Pause = 0
+		return
 	}
+	c.Pause = max(c.Pause, leastPause)
+	c.again.at = workflow.Now(ctx).Add(c.Pause)
 }
 
 func (c *collection) silent() (silent []Entry) {
@@ -221,7 +224,7 @@ func (c *collection) silent() (silent []Entry) {
 func (c *collection) updateSilent(ctx workflow.Context) error {
 	silent := c.silent()
 	if len(silent) == 0 || c.deleted {
-		c.again = again{timer: c.again.timer}
+		c.again, c.Pause = again{timer: c.again.timer}, 0
 		return nil
 	}
 	some := slices.DeleteFunc(silent, func(e Entry) bool { return e.Sequence <= c.again.after })
@@ -232,8 +235,8 @@ func (c *collection) updateSilent(ctx workflow.Context) error {
 	}
 	pause := leastPause
 	if len(some) < jobsPerUpdate { // the last chunk of this round
-		c.again.after, c.again.pause = 0, min(2*c.again.pause, mostPause)
-		pause = c.again.pause
+		c.again.after, c.Pause = 0, min(2*c.Pause, mostPause)
+		pause = c.Pause
 	}
 	asked := workflow.Now(ctx)
 	a, err := c.update(ctx, ids, workflows.UpdateCollection, jobsPerUpdate, patience, c.forJobs())

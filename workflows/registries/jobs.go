@@ -103,7 +103,7 @@ func (c *collection) register(ctx workflow.Context, r workflows.RegisterRequest)
 			c.note()
 			continue
 		}
-		result.Registration = c.registry.register(ctx, j.Name, Claim{Requirements: j.Requirements, Applied: c.state})
+		result.Registration = c.registry.register(ctx, j.Name, Claim{Requirements: j.Requirements, Applied: c.State})
 	}
 	return answer, nil
 }
@@ -112,7 +112,7 @@ func (c *collection) register(ctx workflow.Context, r workflows.RegisterRequest)
 // started with an earlier state of the collection stays unverified, since the verification updates it.
 func (c *collection) confirmStarted(ctx workflow.Context, started []workflows.Registration) {
 	for _, s := range started {
-		if i := c.find(s.Name); i >= 0 && c.entries[i].Applied == c.state {
+		if i := c.find(s.Name); i >= 0 && c.entries[i].Applied == c.State {
 			c.seen(ctx, i, s.Number)
 		}
 	}

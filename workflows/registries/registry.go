@@ -154,8 +154,10 @@ type Names struct {
 
 // newRegistry returns a registry that forgets names on the signal [workflows.SignalRemoved].
 func newRegistry(ctx workflow.Context, in Names, id func(name string) string) *registry {
-	r := &registry{sequence: in.Sequence, last: in.Last, id: id, removed: workflow.GetSignalChannelWithOptions(ctx, workflows.SignalRemoved,
-		workflow.SignalChannelOptions{Description: "forget a name, whose workflow is gone"})}
+	r := &registry{
+		sequence: in.Sequence, last: in.Last, id: id,
+		removed: await.Signals(ctx, workflows.SignalRemoved, "forget a name, whose workflow is gone"),
+	}
 	r.set(in.Entries)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
@@ -309,7 +311,8 @@ func (r *registry) remove(ctx workflow.Context, all []workflows.Registration) {
 func (r *registry) confirm(ctx workflow.Context, asks workflows.Registration) error {
 	i := r.find(asks.Name)
 	if i < 0 || asks.Number != r.entries[i].Number && !r.entries[i].Before.covers(asks.Number) {
-		return workflows.Refuse(workflows.ErrTypeUnregistered, fmt.Sprintf("'%s' was started later than %s after its name was registered, and the name was given up meanwhile. Nothing lists it, so it ends.", asks.Name, workflows.StartWithin))
+		return workflows.Refusef(workflows.ErrTypeUnregistered, "'%s' was started later than %s after its name was registered, "+
+			"and the name was given up meanwhile. Nothing lists it, so it ends.", asks.Name, workflows.StartWithin)
 	}
 	r.note()
 	r.seen(ctx, i, asks.Number)

@@ -5,6 +5,7 @@ import (
 
 	"almanac/job/notification"
 	"almanac/workflows"
+	"almanac/workflows/internal/await"
 )
 
 // A shards is a set of the workflows that deliver the alerts of a collection's jobs, with a bit for each number of a
@@ -13,14 +14,14 @@ type shards uint32
 
 // noteShards notes the shards that begin.
 func (c *collection) noteShards(ctx workflow.Context) {
-	begun := workflow.GetSignalChannelWithOptions(ctx, workflows.SignalNotifying, workflow.SignalChannelOptions{Description: "alerts of jobs are delivered"})
+	begun := await.Signals(ctx, workflows.SignalNotifying, "alerts of jobs are delivered")
 	c.commands = append(c.commands, begun)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
 			number := 0
 			begun.Receive(ctx, &number)
 			if number >= 0 && number <= notification.Shards {
-				c.notifying |= 1 << number
+				c.Notifying |= 1 << number
 			}
 			c.note()
 		}
@@ -31,7 +32,7 @@ func (c *collection) noteShards(ctx workflow.Context) {
 func (c *collection) endShards(ctx workflow.Context) {
 	var ended []workflow.Future
 	for number := range 1 + notification.Shards {
-		if c.notifying&(1<<number) != 0 {
+		if c.Notifying&(1<<number) != 0 {
 			shard := notification.Shard{Collection: c.Key, Number: number}
 			ended = append(ended, workflow.SignalExternalWorkflow(ctx, shard.WorkflowID(), "", workflows.SignalEnd, nil))
 		}

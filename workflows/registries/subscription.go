@@ -11,6 +11,7 @@ import (
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/workflows"
+	"almanac/workflows/internal/await"
 )
 
 // SubscriptionInput is the input of a run of [Subscription].
@@ -38,7 +39,7 @@ func Subscription(ctx workflow.Context, in SubscriptionInput) error {
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateReserve, s.reserve,
 			workflow.UpdateHandlerOptions{Validator: s.mayReserve, Description: "reserve a place for a job collection that changes its plan"}),
 	)
-	s.plans = workflow.GetSignalChannelWithOptions(ctx, workflows.SignalPlan, workflow.SignalChannelOptions{Description: "the plan of a job collection after it was to change"})
+	s.plans = await.Signals(ctx, workflows.SignalPlan, "the plan of a job collection after it was to change")
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
 			var r workflows.PlanChange
@@ -67,7 +68,8 @@ func (s *subscription) run(ctx workflow.Context) error {
 		case over():
 			return nil
 		case s.idle(ctx) && s.long(ctx):
-			return workflow.NewContinueAsNewError(ctx, workflows.TypeSubscription, SubscriptionInput{Subscription: s.name, Collections: s.handOver()})
+			return workflow.NewContinueAsNewError(ctx, workflows.TypeSubscription,
+				SubscriptionInput{Subscription: s.name, Collections: s.handOver()})
 		}
 		verify, err := s.wait(ctx, over)
 		if verify {
@@ -105,8 +107,9 @@ func (s *subscription) idle(ctx workflow.Context) bool {
 // room returns an error if the quota or the registry's size leaves no room for the collection.
 func (s *subscription) room(r *workflows.RegisterCollectionRequest) error {
 	if s.full(r.Name) {
-		return workflows.Refuse(workflows.ErrTypeConflict, fmt.Sprintf("The subscription '%s' is full: it has %d job collections, whose names take as much as can be kept together. "+
-			"Delete one, or use another subscription.", s.name, len(s.entries)))
+		return workflows.Refusef(workflows.ErrTypeConflict,
+			"The subscription '%s' is full: it has %d job collections, whose names take as much as can be kept together. "+
+				"Delete one, or use another subscription.", s.name, len(s.entries))
 	}
 	return s.place(r.Name, r.Plan, r.Limit)
 }
@@ -120,9 +123,9 @@ func (s *subscription) place(name, plan string, limit int) error {
 		}
 	}
 	if have >= limit {
-		return workflows.Refuse(workflows.ErrTypeConflict, fmt.Sprintf(
+		return workflows.Refusef(workflows.ErrTypeConflict,
 			"The subscription '%s' has %d job collections of the plan %s already, and may have %d. Delete one, or choose another plan.",
-			s.name, have, plan, limit))
+			s.name, have, plan, limit)
 	}
 	return nil
 }

@@ -30,13 +30,13 @@ func (c *collection) admitTest(ctx workflow.Context, addresses int) error {
 	if err := c.mayAdmitTest(ctx, addresses); err != nil {
 		return err
 	}
-	c.tests.Add(workflow.Now(ctx), addresses)
+	c.Tests.Add(workflow.Now(ctx), addresses)
 	return nil
 }
 
 func (c *collection) mayAdmitTest(ctx workflow.Context, addresses int) error {
 	now := workflow.Now(ctx)
-	wait := c.tests.Wait(now, addresses)
+	wait := c.Tests.Wait(now, addresses)
 	if wait == 0 {
 		return nil
 	}

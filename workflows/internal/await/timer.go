@@ -1,4 +1,4 @@
-// Package await has what the coroutines of a workflow wait for: a timer, and their turn.
+// Package await has what the coroutines of a workflow wait for: a timer, their turn, and signals.
 package await
 
 import (

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
 
-	"almanac/devserver"
+	"almanac/devserver/database"
 	"almanac/internal/files"
 )
 
@@ -27,7 +27,7 @@ func TestARestoredBackupHasWhatWasAcknowledgedBeforeIt(t *testing.T) {
 
 	dir := t.TempDir()
 	file := filepath.Join(dir, "backup.db")
-	require.NoError(t, devserver.Backup(t.Context(), o.DataDir, file, noProgress), "while the server runs")
+	require.NoError(t, database.Backup(t.Context(), o.DataDir, file, noProgress), "while the server runs")
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Len(t, entries, 2, "the backup and its sum, and nothing else")
@@ -35,7 +35,7 @@ func TestARestoredBackupHasWhatWasAcknowledgedBeforeIt(t *testing.T) {
 
 	restored := options(filepath.Join(t.TempDir(), "new"))
 	log := slog.New(slog.DiscardHandler)
-	require.NoError(t, devserver.Restore(t.Context(), file, restored.DataDir, log, noProgress))
+	require.NoError(t, database.Restore(t.Context(), file, restored.DataDir, log, noProgress))
 	c := dial(t, start(t, restored).Address(), "")
 	found, err := c.DescribeWorkflowExecution(t.Context(), "before", "")
 	require.NoError(t, err)
@@ -46,8 +46,8 @@ func TestARestoredBackupHasWhatWasAcknowledgedBeforeIt(t *testing.T) {
 
 	s.Stop()
 	again := filepath.Join(dir, "stopped.db")
-	require.NoError(t, devserver.Backup(t.Context(), o.DataDir, again, noProgress), "while no server runs")
-	require.NoError(t, devserver.Restore(t.Context(), again, t.TempDir(), log, noProgress))
+	require.NoError(t, database.Backup(t.Context(), o.DataDir, again, noProgress), "while no server runs")
+	require.NoError(t, database.Restore(t.Context(), again, t.TempDir(), log, noProgress))
 }
 
 func TestBackupAndRestoreRefuse(t *testing.T) {
@@ -56,8 +56,8 @@ func TestBackupAndRestoreRefuse(t *testing.T) {
 	start(t, o)
 	dir, log := t.TempDir(), slog.New(slog.DiscardHandler)
 	file := filepath.Join(dir, "backup.db")
-	backup := func(data, file string) error { return devserver.Backup(t.Context(), data, file, noProgress) }
-	restore := func(file, data string) error { return devserver.Restore(t.Context(), file, data, log, noProgress) }
+	backup := func(data, file string) error { return database.Backup(t.Context(), data, file, noProgress) }
+	restore := func(file, data string) error { return database.Restore(t.Context(), file, data, log, noProgress) }
 	require.NoError(t, backup(o.DataDir, file))
 
 	require.ErrorContains(t, backup(o.DataDir, file), file+" exists already")
@@ -92,7 +92,7 @@ func writeSum(t *testing.T, file string) {
 	t.Helper()
 	content, err := os.ReadFile(file)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(file+devserver.SumSuffix, fmt.Appendf(nil, "%x  %s\n", sha256.Sum256(content), filepath.Base(file)), 0o600))
+	require.NoError(t, os.WriteFile(file+database.SumSuffix, fmt.Appendf(nil, "%x  %s\n", sha256.Sum256(content), filepath.Base(file)), 0o600))
 }
 
 func TestABackupOfWhichAByteChangedIsNotRestored(t *testing.T) {
@@ -101,8 +101,8 @@ func TestABackupOfWhichAByteChangedIsNotRestored(t *testing.T) {
 	start(t, o).Stop()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "backup.db")
-	require.NoError(t, devserver.Backup(t.Context(), o.DataDir, file, noProgress))
-	sum, err := os.ReadFile(file + devserver.SumSuffix)
+	require.NoError(t, database.Backup(t.Context(), o.DataDir, file, noProgress))
+	sum, err := os.ReadFile(file + database.SumSuffix)
 	require.NoError(t, err)
 	content, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -111,7 +111,7 @@ func TestABackupOfWhichAByteChangedIsNotRestored(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "new")
 	restore := func(changed []byte) error {
 		require.NoError(t, os.WriteFile(file, changed, 0o600))
-		return devserver.Restore(t.Context(), file, data, slog.New(slog.DiscardHandler), noProgress)
+		return database.Restore(t.Context(), file, data, slog.New(slog.DiscardHandler), noProgress)
 	}
 	for i := range 25 {
 		at := i * (len(content) - 1) / 24
@@ -124,9 +124,9 @@ func TestABackupOfWhichAByteChangedIsNotRestored(t *testing.T) {
 	}
 	require.ErrorContains(t, restore(append(slices.Clone(content), 0)), "is damaged or cut off")
 
-	require.NoError(t, os.WriteFile(file+devserver.SumSuffix, []byte("none\n"), 0o600))
+	require.NoError(t, os.WriteFile(file+database.SumSuffix, []byte("none\n"), 0o600))
 	require.ErrorContains(t, restore(content), "has no SHA-256; allowed: 64 hexadecimal digits")
-	require.NoError(t, os.Remove(file+devserver.SumSuffix))
+	require.NoError(t, os.Remove(file+database.SumSuffix))
 	require.ErrorContains(t, restore(content), "the file with its SHA-256 is missing, so that damage would go unnoticed: copy "+file+".sha256 from where the backup was written. "+
 		"If it is lost and you trust the backup nevertheless, make it: sha256sum "+file+" > "+file+".sha256")
 	require.NoDirExists(t, data, "nothing is written before the file was checked")
@@ -153,14 +153,14 @@ func TestWhatAKilledBackupLeftIsRemovedByTheNextOne(t *testing.T) {
 	}
 	killed, running := left(".killed.db.123.part"), left(".running.db.456.part")
 	file := filepath.Join(dir, "backup.db")
-	require.NoError(t, devserver.Backup(t.Context(), o.DataDir, file, noProgress))
+	require.NoError(t, database.Backup(t.Context(), o.DataDir, file, noProgress))
 	require.NoDirExists(t, killed)
 	require.DirExists(t, running)
 
 	data := t.TempDir()
 	part := filepath.Join(data, ".almanac.db.789.part") // of a restore that was killed
 	require.NoError(t, os.WriteFile(part, []byte("half"), 0o600))
-	require.NoError(t, devserver.Restore(t.Context(), file, data, slog.New(slog.DiscardHandler), noProgress))
+	require.NoError(t, database.Restore(t.Context(), file, data, slog.New(slog.DiscardHandler), noProgress))
 	require.NoFileExists(t, part)
 }
 

@@ -34,6 +34,7 @@ import (
 	"go.temporal.io/server/common/config"
 	"go.temporal.io/server/temporal"
 
+	"almanac/devserver/database"
 	"almanac/internal/files"
 	"almanac/internal/web"
 )
@@ -153,11 +154,11 @@ func start(ctx context.Context, o Options) (_ *Server, err error) {
 	}
 	defer ports.releaseAll()
 
-	database := filepath.Join(o.DataDir, databaseFile)
-	if err := files.MakeDatabase(database, o.Log); err != nil {
+	file := filepath.Join(o.DataDir, database.File)
+	if err := files.MakeDatabase(file, o.Log); err != nil {
 		return nil, fmt.Errorf("database: %w", err)
 	}
-	if s.store, err = openStore(ctx, database, o.Synchronous); err != nil {
+	if s.store, err = openStore(ctx, file, o.Synchronous); err != nil {
 		return nil, err
 	}
 	// Prepare the namespace before any service starts: each service caches namespaces, and its cache lags

@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/server/common/persistence/sql/sqlplugin"
 	"go.temporal.io/server/common/resolver"
 
+	"almanac/devserver/database"
 	"almanac/devserver/stmtcache"
 )
 
@@ -43,7 +44,7 @@ func TestAllOfTheServerSharesTheConnectionThatKeepsStatements(t *testing.T) {
 func TestTheConnectionIsAsThePluginOpensIt(t *testing.T) {
 	t.Parallel()
 	for _, synchronous := range []string{SynchronousFull, SynchronousNormal} {
-		s, err := openStore(t.Context(), filepath.Join(t.TempDir(), databaseFile), synchronous)
+		s, err := openStore(t.Context(), filepath.Join(t.TempDir(), database.File), synchronous)
 		require.NoError(t, err)
 		t.Cleanup(s.close)
 		pool, err := sharedPool(s.db)
@@ -79,7 +80,7 @@ func TestAnotherPluginIsRefused(t *testing.T) {
 // The rows before the first one that was asked for are the many that have fired, or that were read before.
 func TestReadsBeginAtTheirFirstRow(t *testing.T) {
 	t.Parallel()
-	s, err := openStore(t.Context(), filepath.Join(t.TempDir(), databaseFile), SynchronousNormal)
+	s, err := openStore(t.Context(), filepath.Join(t.TempDir(), database.File), SynchronousNormal)
 	require.NoError(t, err)
 	t.Cleanup(s.close)
 	first := time.Date(2026, 11, 23, 8, 30, 0, 0, time.UTC)
@@ -116,7 +117,7 @@ func TestReadsBeginAtTheirFirstRow(t *testing.T) {
 
 func TestReadsOfTheServerUseTheirLowerBound(t *testing.T) {
 	t.Parallel()
-	s, err := openStore(t.Context(), filepath.Join(t.TempDir(), databaseFile), SynchronousNormal)
+	s, err := openStore(t.Context(), filepath.Join(t.TempDir(), database.File), SynchronousNormal)
 	require.NoError(t, err)
 	t.Cleanup(s.close)
 	_, err = s.db.RangeSelectFromTimerTasks(t.Context(), sqlplugin.TimerTasksRangeFilter{})

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"time"
 
+	"almanac/devserver/database"
+
 	"go.temporal.io/server/common/persistence/sql/sqlplugin"
 )
 
@@ -37,7 +39,7 @@ func newShrinker(s *store, log *slog.Logger) (*shrinker, error) {
 		// cannot happen with the server of go.mod
 		return nil, errors.New("the server's SQLite plugin runs no statements")
 	}
-	pages, err := openReadOnly(s.path)
+	pages, err := database.OpenReadOnly(s.path)
 	if err != nil {
 		return nil, err
 	}

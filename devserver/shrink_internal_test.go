@@ -8,13 +8,15 @@ import (
 	"path/filepath"
 	"testing"
 
+	"almanac/devserver/database"
+
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/server/common/persistence/sql/sqlplugin"
 )
 
 func TestTheFileShrinksWhenMuchWasDeleted(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), databaseFile)
+	path := filepath.Join(t.TempDir(), database.File)
 	s, err := openStore(t.Context(), path, SynchronousNormal)
 	require.NoError(t, err)
 	t.Cleanup(s.close)
@@ -49,9 +51,9 @@ func TestTheFileShrinksWhenMuchWasDeleted(t *testing.T) {
 func TestABackupCanShrink(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	uri := url.URL{Path: filepath.ToSlash(filepath.Join(dir, databaseFile))}
+	uri := url.URL{Path: filepath.ToSlash(filepath.Join(dir, database.File))}
 	require.NoError(t, setUpSchema(uri.EscapedPath()))
-	old, err := sql.Open("sqlite", filepath.Join(dir, databaseFile))
+	old, err := sql.Open("sqlite", filepath.Join(dir, database.File))
 	require.NoError(t, err)
 	old.SetMaxOpenConns(1)
 	for _, statement := range []string{"PRAGMA journal_mode = delete", "PRAGMA auto_vacuum = none", "VACUUM", "PRAGMA journal_mode = wal"} {
@@ -65,8 +67,8 @@ func TestABackupCanShrink(t *testing.T) {
 	require.Equal(t, 0, mode(old))
 	require.NoError(t, old.Close())
 	file := filepath.Join(t.TempDir(), "backup.db")
-	require.NoError(t, Backup(t.Context(), dir, file, func(int64, int64) {}))
-	db, err := openReadOnly(file)
+	require.NoError(t, database.Backup(t.Context(), dir, file, func(int64, int64) {}))
+	db, err := database.OpenReadOnly(file)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	require.Equal(t, 2, mode(db))

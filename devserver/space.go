@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"almanac/devserver/database"
 	"almanac/internal/files"
 	"almanac/internal/telemetry"
 )
@@ -21,8 +22,9 @@ func (e *SpaceError) Error() string {
 
 // Disk returns a collector of the sizes of the database and its write-ahead log, and of the free space on their disk.
 func (s *Server) Disk() prometheus.Collector {
-	database := filepath.Join(s.dataDir, databaseFile)
-	return telemetry.Disk(map[string]string{"database": database, "log": database + "-wal"}, func() (uint64, error) { return files.Free(s.dataDir) })
+	file := filepath.Join(s.dataDir, database.File)
+	return telemetry.Disk(map[string]string{"database": file, "log": file + "-wal"},
+		func() (uint64, error) { return files.Free(s.dataDir) })
 }
 
 // CheckSpace returns a [SpaceError] if less than [Options.MinFree] is left on the disk of the data directory. If the

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"almanac/devserver/database"
+
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	persistencespb "go.temporal.io/server/api/persistence/v1"
@@ -39,11 +41,6 @@ const (
 	// SynchronousFull.
 	SynchronousNormal = "normal"
 )
-
-const databaseFile = "temporal.db"
-
-// schemaVersion identifies the tables of this version of the server.
-const schemaVersion = sqliteschema.Version + "/" + sqliteschema.VisibilityVersion
 
 // A store is the database, for use before the server starts and after it stops.
 type store struct {
@@ -134,13 +131,13 @@ func setUpSchema(databaseName string) (err error) {
 		if err := sqliteschema.SetupSchemaOnDB(schemaWriter{tx: tx}); err != nil {
 			return err
 		}
-		if _, err := tx.Exec("INSERT INTO devserver_schema (version) VALUES (?)", schemaVersion); err != nil {
+		if _, err := tx.Exec("INSERT INTO devserver_schema (version) VALUES (?)", database.SchemaVersion); err != nil {
 			return err
 		}
 	case err != nil:
 		return err
-	case version != schemaVersion:
-		return otherSchema(version)
+	case version != database.SchemaVersion:
+		return database.OtherSchema(version)
 	}
 	if err := dropIndexes(tx); err != nil {
 		return err
@@ -152,11 +149,6 @@ func setUpSchema(databaseName string) (err error) {
 	// was written for a damaged one, and copies none of its write-ahead log into the file.
 	_, err = db.Exec("PRAGMA incremental_vacuum")
 	return err
-}
-
-func otherSchema(version string) error {
-	return fmt.Errorf("it has schema %s and this program needs %s: use the version of the program that made it, or "+
-		"another data directory", version, schemaVersion)
 }
 
 // keptIndexes are the indexes kept on the visibility table, which lists of workflows read. The server has

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"almanac/devserver/database"
+
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/server/common/persistence/sql/sqlplugin"
 	sqliteschema "go.temporal.io/server/schema/sqlite"
@@ -25,7 +27,7 @@ func TestIndexesOfColumnsThatAreEmptyAreDropped(t *testing.T) {
 			require.NoError(t, sqliteschema.SetupSchemaOnDB(schemaWriter{tx: tx}))
 			_, err = tx.Exec("CREATE TABLE devserver_schema (version TEXT NOT NULL)")
 			require.NoError(t, err)
-			_, err = tx.Exec("INSERT INTO devserver_schema (version) VALUES (?)", schemaVersion)
+			_, err = tx.Exec("INSERT INTO devserver_schema (version) VALUES (?)", database.SchemaVersion)
 			require.NoError(t, err)
 			require.NoError(t, tx.Commit())
 		}},
@@ -65,14 +67,14 @@ func TestTheDatabaseHasNoTemporaryFiles(t *testing.T) {
 	if _, err := os.Stat(open); err != nil {
 		t.Skip("this system does not list the files that a process has open")
 	}
-	s, err := openStore(t.Context(), filepath.Join(t.TempDir(), databaseFile), SynchronousNormal)
+	s, err := openStore(t.Context(), filepath.Join(t.TempDir(), database.File), SynchronousNormal)
 	require.NoError(t, err)
 	t.Cleanup(s.close)
 	server, ok := s.db.(sqlplugin.AdminDB)
 	require.True(t, ok)
 	const ballast = "CREATE TEMP TABLE ballast AS SELECT zeroblob(16000000) AS data"
 	require.NoError(t, server.Exec(ballast))
-	schema, err := openSQLite((&url.URL{Path: filepath.ToSlash(filepath.Join(t.TempDir(), databaseFile))}).EscapedPath())
+	schema, err := openSQLite((&url.URL{Path: filepath.ToSlash(filepath.Join(t.TempDir(), database.File))}).EscapedPath())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = schema.Close() })
 	_, err = schema.Exec(ballast)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"almanac/devserver/database"
+
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	commonpb "go.temporal.io/api/common/v1"
@@ -164,7 +166,7 @@ type workflowStore struct {
 
 func newWorkflowStore(t testing.TB) *workflowStore {
 	t.Helper()
-	opened, err := openStore(t.Context(), filepath.Join(t.TempDir(), databaseFile), SynchronousFull)
+	opened, err := openStore(t.Context(), filepath.Join(t.TempDir(), database.File), SynchronousFull)
 	require.NoError(t, err)
 	t.Cleanup(opened.close)
 	db := &watchedDB{DB: opened.db}

@@ -11,12 +11,12 @@ import (
 	"golang.org/x/term"
 
 	"almanac/cmd/almanac/internal/wiring"
-	"almanac/devserver"
+	"almanac/devserver/database"
 )
 
 func runBackup(cmd *cobra.Command, file string, p *wiring.Process) error {
 	show, end := progressOn(cmd.ErrOrStderr())
-	err := devserver.Backup(cmd.Context(), p.Data, file, show)
+	err := database.Backup(cmd.Context(), p.Data, file, show)
 	end()
 	if err != nil {
 		return fmt.Errorf("back up: %w", err)
@@ -31,7 +31,7 @@ func runBackup(cmd *cobra.Command, file string, p *wiring.Process) error {
 
 func runRestore(cmd *cobra.Command, file string, p *wiring.Process) error {
 	show, end := progressOn(cmd.ErrOrStderr())
-	err := devserver.Restore(cmd.Context(), file, p.Data, p.Log, show)
+	err := database.Restore(cmd.Context(), file, p.Data, p.Log, show)
 	end()
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)

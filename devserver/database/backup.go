@@ -1,4 +1,4 @@
-package devserver
+package database
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -30,7 +29,7 @@ func Backup(ctx context.Context, dataDir, file string, progress Progress) (err e
 	if _, err := os.Lstat(file); err == nil {
 		return fmt.Errorf("%s exists already: choose another name", file)
 	}
-	db, err := openReadOnly(filepath.Join(dataDir, databaseFile))
+	db, err := OpenReadOnly(filepath.Join(dataDir, File))
 	if err != nil {
 		return fmt.Errorf("data directory %s: %w", dataDir, err)
 	}
@@ -78,7 +77,9 @@ func Restore(ctx context.Context, file, dataDir string, log *slog.Logger, progre
 		return err
 	}
 	removeParts(dataDir) // of a restore that was killed: nobody else writes here
-	return writeFile(filepath.Join(dataDir, databaseFile), func(f *os.File) error { return copyFile(ctx, f, file, sum, progress) })
+	return writeFile(filepath.Join(dataDir, File), func(f *os.File) error {
+		return copyFile(ctx, f, file, sum, progress)
+	})
 }
 
 // requireFree returns an error if a directory exists and is used by a server, or has files.
@@ -108,39 +109,21 @@ func requireEmpty(dir string) error {
 	return nil
 }
 
-// openReadOnly opens a database that exists. The connection waits for locks and writes nothing.
-func openReadOnly(path string) (*sql.DB, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := os.Stat(path); err != nil {
-		return nil, err
-	}
-	uri := url.URL{Path: filepath.ToSlash(path)}
-	db, err := sql.Open("sqlite", "file:"+uri.EscapedPath()+"?mode=ro&_pragma=busy_timeout=10000&_pragma=temp_store=memory")
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(1) // what a pragma sets holds for its connection only
-	return db, nil
-}
-
 // checkSchema returns an error if a database is not one of this version of Almanac.
 func checkSchema(ctx context.Context, db *sql.DB) error {
 	var version string
 	if err := db.QueryRowContext(ctx, "SELECT version FROM devserver_schema").Scan(&version); err != nil {
 		return fmt.Errorf("this is not a database of Almanac: %w", err)
 	}
-	if version != schemaVersion {
-		return otherSchema(version)
+	if version != SchemaVersion {
+		return OtherSchema(version)
 	}
 	return nil
 }
 
 // checkBackup checks each page of a database.
 func checkBackup(ctx context.Context, file string) (err error) {
-	db, err := openReadOnly(file)
+	db, err := OpenReadOnly(file)
 	if err != nil {
 		return err
 	}

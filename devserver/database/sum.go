@@ -1,4 +1,4 @@
-package devserver
+package database
 
 import (
 	"context"

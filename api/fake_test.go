@@ -50,6 +50,8 @@ type fake struct {
 	upcoming          func(ctx context.Context, s listing.Scope, until time.Time, p listing.Page) ([]listing.Occurrence, string, error)
 	summaries         func(ctx context.Context, s listing.Scope, q listing.SummaryQuery) (listing.Summaries, error)
 	forecast          func(ctx context.Context, s listing.Scope, q listing.ForecastQuery) (listing.Forecast, error)
+	selects           func(ctx context.Context, k job.CollectionKey, q listing.SummaryQuery, names []string) ([]listing.Summary, []string, error)
+	bulk              func(ctx context.Context, k job.CollectionKey, action job.BulkAction, jobs []job.BulkJob, request string) []job.BulkResult
 	test              func(ctx context.Context, k job.Key) ([]notification.Delivery, error)
 	deliveries        func(ctx context.Context, k job.CollectionKey) ([]notification.Delivery, error)
 	ready             func(ctx context.Context) error
@@ -193,6 +195,14 @@ func (f *fake) Summaries(ctx context.Context, s listing.Scope, q listing.Summary
 
 func (f *fake) ForecastAcross(ctx context.Context, s listing.Scope, q listing.ForecastQuery) (listing.Forecast, error) {
 	return f.forecast(ctx, s, q)
+}
+
+func (f *fake) Select(ctx context.Context, k job.CollectionKey, q listing.SummaryQuery, names []string) ([]listing.Summary, []string, error) {
+	return f.selects(ctx, k, q, names)
+}
+
+func (f *fake) Bulk(ctx context.Context, k job.CollectionKey, action job.BulkAction, jobs []job.BulkJob, request string) []job.BulkResult {
+	return f.bulk(ctx, k, action, jobs, request)
 }
 
 func (f *fake) Upcoming(ctx context.Context, s listing.Scope, until time.Time, p listing.Page) ([]listing.Occurrence, string, error) {

@@ -109,6 +109,8 @@ func TestOpenAPIDescribesEveryMemberAndNoOther(t *testing.T) {
 		"JobHistoryListResult":    list[resource.History]{},
 		"UpcomingDefinition":      resource.Upcoming{},
 		"JobSummary":              resource.Summary{},
+		"BulkPreview":             resource.BulkPreview{},
+		"BulkResult":              resource.BulkResult{},
 		"JobChangePreview":        resource.Diff{},
 		"Forecast":                resource.Forecast{},
 		"OperationStatus":         resource.Operation{},

@@ -226,6 +226,15 @@ func (m *backend) scheduler(t testing.TB) *fake {
 				Hosts: []listing.NamedCount{{Name: "h", Due: 2}}, Collections: []listing.NamedCount{{Name: "g/c", Due: 3}}, Jobs: 3, AsOf: q.From,
 			}, m.err
 		},
+		selects: func(_ context.Context, k job.CollectionKey, _ listing.SummaryQuery, _ []string) ([]listing.Summary, []string, error) {
+			return summaries(k.Job("j")).Page, []string{"gone"}, m.err
+		},
+		bulk: func(_ context.Context, k job.CollectionKey, _ job.BulkAction, jobs []job.BulkJob, _ string) (all []job.BulkResult) {
+			for _, j := range jobs {
+				all = append(all, job.BulkResult{Key: k.Job(j.Name), Status: job.BulkDone, Execution: "1-2"})
+			}
+			return append(all, job.BulkResult{Key: k.Job("x"), Status: job.BulkRefused, Err: job.Conflictf("no")})
+		},
 		upcoming: func(_ context.Context, s listing.Scope, until time.Time, _ listing.Page) ([]listing.Occurrence, string, error) {
 			k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: "g1", Name: "c1"}
 			return []listing.Occurrence{{Key: k.Job("j2"), Unread: "it did not answer in time"}, {Key: k.Job("j1"), Due: until}}, "", m.err
@@ -301,7 +310,7 @@ func triggers(path, method string, op *openapi3.Operation, server *openapi3.Serv
 		all = append(all, with(func(p *trigger) { p.backend.err = job.NotFound("it", "g1") }))
 	}
 	if method != http.MethodGet {
-		if !strings.Contains(op.OperationID, "Forecast") && !strings.Contains(op.OperationID, "Preview") { // these only read
+		if !strings.Contains(op.OperationID, "Forecast") && !strings.Contains(op.OperationID, "Preview") && !strings.Contains(op.OperationID, "Bulk") {
 			all = append(all, with(func(p *trigger) { p.backend.err = job.Conflictf("no") }))
 		}
 		all = append(all,

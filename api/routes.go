@@ -8,6 +8,7 @@ import (
 
 	"almanac/access"
 	"almanac/api/route"
+	"almanac/job"
 )
 
 const (
@@ -73,6 +74,7 @@ var (
 	inWindow      = route.Takes{Query: []string{"from", "until", "step", "host", "except"}}
 	inWindowBody  = route.Takes{Query: []string{"from", "until", "step", "host", "except"}, Body: true}
 	takeBody      = route.Takes{Query: []string{"take"}, Body: true}
+	selected      = route.Takes{Query: []string{"$skiptoken"}, Body: true}
 	dueTime       = route.Takes{Query: []string{"due"}}
 	named         = route.Takes{Repeatable: true}
 	namedPages    = route.Takes{Query: []string{"$filter", "$top", "$skip", "$skiptoken"}, Repeatable: true}
@@ -153,6 +155,19 @@ func (s *server) collectionRoutes() []endpoint {
 			nothing, to(s.getOperation)},
 		{inGroup, get, collection + "/" + operationResults + "/:id", "Get the result of a change of a job collection", read,
 			nothing, to(s.getOperationResult)},
+		{inGroup, post, collection + "/bulkPreview", "Select jobs to change together", at(access.ReadJobs), body,
+			to(s.previewBulk)},
+		{inGroup, post, collection + "/bulkEnable", "Enable selected jobs", at(access.EnableJobs), selected,
+			to(s.bulk(job.BulkEnable))},
+		{inGroup, post, collection + "/bulkDisable", "Disable selected jobs", at(access.DisableJobs), selected,
+			to(s.bulk(job.BulkDisable))},
+		{inGroup, post, collection + "/bulkRun", "Run selected jobs now", run, selected, to(s.bulk(job.BulkRun))},
+		{inGroup, post, collection + "/bulkSkip", "Skip the next occurrence of selected jobs", at(access.SkipJobs), selected,
+			to(s.bulk(job.BulkSkip))},
+		{inGroup, post, collection + "/bulkRerun", "Run selected jobs again that failed", run, selected,
+			to(s.bulk(job.BulkRerun))},
+		{inGroup, post, collection + "/bulkDelete", "Delete selected jobs", at(access.DeleteJobs), selected,
+			to(s.bulk(job.BulkDelete))},
 		{inGroup, get, jobs, "List the jobs of a job collection", atOrBelow(access.ReadJobs), filteredPages, to(s.listJobs)},
 		{inGroup, post, jobs, "Create a job under a name that the service chooses", at(access.WriteJobs), body,
 			to(s.postJob)},

@@ -32,6 +32,7 @@ type Scheduler interface {
 	Histories
 	Summaries
 	Forecasts
+	Bulk
 	Trail
 	Notifications
 	Readiness

@@ -41,7 +41,7 @@ var types = map[string]any{
 	"JobRecurrenceScheduleMonthlyOccurrence": client.MonthlyOccurrence{},
 	"JobHistoryDefinition":                   client.History{}, "JobHistoryDefinitionProperties": client.HistoryProperties{},
 	"Change": client.Change{}, "ChangeProperties": client.ChangeProperties{}, "Difference": client.Difference{},
-	"JobSummary": client.Summary{}, "JobChangePreview": client.ChangePreview{}, "JobChangeRun": client.ChangeRun{}, "Forecast": client.Forecast{}, "ForecastStep": client.ForecastStep{}, "ForecastSecond": client.ForecastSecond{},
+	"JobSummary": client.Summary{}, "BulkQuestion": client.BulkQuestion{}, "BulkPreview": client.BulkPreview{}, "BulkJob": client.BulkJob{}, "BulkResult": client.BulkResult{}, "JobChangePreview": client.ChangePreview{}, "JobChangeRun": client.ChangeRun{}, "Forecast": client.Forecast{}, "ForecastStep": client.ForecastStep{}, "ForecastSecond": client.ForecastSecond{},
 	"ForecastFullest": client.ForecastFullest{}, "ForecastCount": client.ForecastCount{}, "RerunResult": client.Rerun{}, "UpcomingDefinition": client.Upcoming{}, "OperationStatus": client.Operation{},
 	"RecurrencePreview": client.Preview{}, "RecurrencePreviewResult": client.PreviewResult{},
 	"ErrorBody": client.ErrorBody{}, "ErrorDetail": client.ErrorDetail{}, "Index": client.Index{}, "Health": client.Health{},
@@ -54,7 +54,7 @@ var others = map[string]string{
 	"BasicAuthentication": "HttpAuthentication", "ClientCertAuthentication": "HttpAuthentication", "OAuthAuthentication": "HttpAuthentication",
 	"NoAuthentication": "HttpAuthentication", "NotificationDeliveries": "a list of Delivery",
 	"JobCollectionListResult": "Page", "JobListResult": "Page", "JobHistoryListResult": "Page", "HistoryAcrossListResult": "Page",
-	"ChangeListResult": "Page", "RerunListResult": "Page", "UpcomingListResult": "Page", "JobSummaryListResult": "Summaries",
+	"ChangeListResult": "Page", "RerunListResult": "Page", "UpcomingListResult": "Page", "JobSummaryListResult": "Summaries", "BulkListResult": "Page", "BulkSelection": "a text",
 }
 
 // absent are members that a type leaves out, with the reason.
@@ -238,6 +238,27 @@ var calls = map[string]func(context.Context, *client.Client) error{
 	},
 	"Jobs_PreviewChange": func(ctx context.Context, c *client.Client) error {
 		return second(c.PreviewChange(ctx, "c", "j", 5, client.JobProperties{}))
+	},
+	"JobCollections_BulkPreview": func(ctx context.Context, c *client.Client) error {
+		return second(c.PreviewBulk(ctx, "c", client.BulkQuestion{Action: client.BulkEnable}))
+	},
+	"JobCollections_BulkEnable": func(ctx context.Context, c *client.Client) error {
+		return drained(c.Bulk(ctx, "c", client.BulkEnable, "s"))
+	},
+	"JobCollections_BulkDisable": func(ctx context.Context, c *client.Client) error {
+		return drained(c.Bulk(ctx, "c", client.BulkDisable, "s"))
+	},
+	"JobCollections_BulkRun": func(ctx context.Context, c *client.Client) error {
+		return drained(c.Bulk(ctx, "c", client.BulkRun, "s"))
+	},
+	"JobCollections_BulkSkip": func(ctx context.Context, c *client.Client) error {
+		return drained(c.Bulk(ctx, "c", client.BulkSkip, "s"))
+	},
+	"JobCollections_BulkRerun": func(ctx context.Context, c *client.Client) error {
+		return drained(c.Bulk(ctx, "c", client.BulkRerun, "s"))
+	},
+	"JobCollections_BulkDelete": func(ctx context.Context, c *client.Client) error {
+		return drained(c.Bulk(ctx, "c", client.BulkDelete, "s"))
 	},
 	"Recurrence_Preview": func(ctx context.Context, c *client.Client) error { return second(c.Preview(ctx, client.Preview{})) },
 	"Service_Index":      func(ctx context.Context, c *client.Client) error { return second(c.Index(ctx)) },

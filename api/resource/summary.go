@@ -61,9 +61,7 @@ func SummaryEntry(s listing.Summary) any {
 		State: s.State, CollectionDisabled: s.CollectionDisabled, When: s.When, ActionType: s.Type, Host: s.Host,
 		NextExecutionTime: job.NewTime(s.Next), LastOutcome: s.Last, Recent: make([]Mark, len(s.Recent)),
 	}}
-	if s.Generation > 0 {
-		r.ETag = fmt.Sprintf(`"%x-%016x"`, s.Generation, 0)
-	}
+	r.ETag = changeTag(s.Generation)
 	if s.Late > 0 {
 		r.Properties.Lateness = duration(s.Late)
 	}
@@ -76,6 +74,14 @@ func SummaryEntry(s listing.Summary) any {
 		r.Properties.LastDay = new(Day(s.Day))
 	}
 	return r
+}
+
+// changeTag returns an entity tag for a change of a job of that generation; "" if it is not known.
+func changeTag(generation int) string {
+	if generation == 0 {
+		return ""
+	}
+	return fmt.Sprintf(`"%x-%016x"`, generation, 0)
 }
 
 // duration returns a duration in ISO 8601 that is not negative; nil for others, which are not known.

@@ -304,6 +304,13 @@ func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// all returns what was received so far.
+func (s *sink) all() []received {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
 // got returns what was received so far at a path.
 func (s *sink) got(path string) []received {
 	s.mu.Lock()

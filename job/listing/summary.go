@@ -21,10 +21,15 @@ type Summary struct {
 	Next time.Time // the next occurrence; zero for none
 	// Recent is what became of the last occurrences and manual runs, oldest first, as far as it is known. One that
 	// succeeded is known about two minutes after it was due.
-	Recent []job.Mark
-	Last   job.Outcome   // the last outcome in it; empty for none
-	Late   time.Duration // the greatest lateness in it, 0 for less than [job.RegularDelay]
-	Day    DayCounts
+	Recent  []job.Mark
+	LastRan job.Outcome   // of the last execution in it; empty for none
+	Last    job.Outcome   // the last outcome in it; empty for none
+	Late    time.Duration // the greatest lateness in it, 0 for less than [job.RegularDelay]
+	Day     DayCounts
+
+	// RunsOnEnable means that the job is disabled and runs once, at a time that has passed: it runs at once when it is
+	// enabled.
+	RunsOnEnable bool
 
 	// Unread is the reason why the job could not be read. If it is set, only the key is known.
 	Unread string

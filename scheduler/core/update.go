@@ -19,13 +19,21 @@ import (
 // it, and a job keeps the updates of its earlier runs. A test of notifications is sent, and counted, only once, since
 // no run records it.
 func (c *Client) Update(ctx context.Context, id, name string, result any, args ...any) error {
+	return c.UpdateAs(ctx, uuid.NewString(), id, name, result, args...)
+}
+
+// UpdateAs is Update with an update ID, a UUID: a job applies an update once, by whomever it is sent again within
+// minutes.
+func (c *Client) UpdateAs(
+	ctx context.Context, updateID, id, name string, result any, args ...any,
+) error {
 	for _, changed := range c.changed {
 		defer changed(id)
 	}
 	ctx, cancel := context.WithTimeout(ctx, wfclient.ChangeTimeout)
 	defer cancel()
 	o := client.UpdateWorkflowOptions{
-		WorkflowID: id, UpdateID: uuid.NewString(), UpdateName: name, Args: args,
+		WorkflowID: id, UpdateID: updateID, UpdateName: name, Args: args,
 		WaitForStage: client.WorkflowUpdateStageCompleted,
 	}
 	do := func(ctx context.Context) error {

@@ -21,7 +21,8 @@ import (
 )
 
 const (
-	// Jobs that Temporal's lists lack are described, for describeTime at most, and describeMost of them at most.
+	// Jobs that Temporal's lists lack, and those that this process has just changed, are described, for describeTime at
+	// most, and describeMost of them at most.
 	describeTime, describeMost = 8 * time.Second, 2000
 	// notYet is why a job beyond these is not shown.
 	notYet = "it is new or was just changed, and Temporal's lists do not have it yet"
@@ -100,7 +101,7 @@ func (v *Overview) survey(ctx context.Context, s listing.Scope, view listing.Vie
 	if r.asOf.IsZero() {
 		r.asOf = r.now
 	}
-	var unknown []*row
+	var unknown, stale []*row
 	for i, k := range keys {
 		w := &r.jobs[i]
 		w.Key, w.id = k, k.WorkflowID()
@@ -108,11 +109,15 @@ func (v *Overview) survey(ctx context.Context, s listing.Scope, view listing.Vie
 		if w.outline = e.outline; w.outline == nil {
 			w.outline, w.stale = e.listed, e.listed != nil
 		}
+		if w.stale {
+			stale = append(stale, w)
+		}
 		if w.outline == nil {
 			w.Unread = notYet
 			unknown = append(unknown, w)
 		}
 	}
+	unknown = append(unknown, stale...)
 	r.describe(ctx, unknown[:min(len(unknown), describeMost)])
 	r.jobs = slices.DeleteFunc(r.jobs, func(w row) bool { return w.id == "" })
 	for _, f := range failed.after("") {

@@ -21,6 +21,8 @@ type glance struct {
 	state     job.State
 	next      time.Time // zero for none
 	last      job.Outcome
+	ran       job.Outcome // of the last execution
+	overdue   bool        // see [listing.Summary.RunsOnEnable]
 	late      time.Duration
 	day       listing.DayCounts
 }
@@ -50,9 +52,13 @@ func (o *outline) glance(now time.Time) *glance {
 	}
 	marks := o.marks(now)
 	for _, m := range marks {
-		g.last, g.late = m.Outcome, max(g.late, m.Late)
+		if g.last, g.late = m.Outcome, max(g.late, m.Late); m.Outcome.Ran() {
+			g.ran = m.Outcome
+		}
 	}
 	g.state = o.stateAt(now, g.next, marks)
+	_, passed := o.timetable.Last(now)
+	g.overdue = passed && o.Recurrence == nil && g.state == job.StateDisabled
 	g.day = o.day(now)
 	o.glanced.Store(g)
 	return g
@@ -134,6 +140,7 @@ func (o *outline) summary(k job.Key, now time.Time) (listing.Summary, *glance) {
 	g := o.glance(now)
 	return listing.Summary{
 		Key: k, State: g.state, CollectionDisabled: o.Inactive && g.state == job.StateEnabled, Generation: o.Generation,
-		When: g.when, Type: o.Type, Host: o.Host, Next: g.next, Last: g.last, Late: g.late, Day: g.day,
+		When: g.when, Type: o.Type, Host: o.Host, Next: g.next, Last: g.last, LastRan: g.ran, Late: g.late,
+		RunsOnEnable: g.overdue, Day: g.day,
 	}, g
 }

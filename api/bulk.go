@@ -1,0 +1,141 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"almanac/api/answer"
+	"almanac/api/odata"
+	"almanac/api/resource"
+	"almanac/api/route"
+	"almanac/internal/fields"
+	"almanac/job"
+	"almanac/job/input"
+	"almanac/job/listing"
+)
+
+// Bulk changes many jobs of a collection, for a [Scheduler].
+type Bulk interface {
+	// Select returns the jobs that a search and a filter select or, if names are given, those, and the names that no job
+	// has.
+	Select(
+		ctx context.Context, k job.CollectionKey, q listing.SummaryQuery, names []string,
+	) (jobs []listing.Summary, missing []string, err error)
+	// Bulk does something to jobs unless they were changed since. It may be repeated with the same request.
+	Bulk(
+		ctx context.Context, k job.CollectionKey, action job.BulkAction, jobs []job.BulkJob, request string,
+	) []job.BulkResult
+}
+
+// bulkPage is how many jobs one request changes.
+const bulkPage = 100
+
+// maxSelection is the length of the longest selection, in bytes, for which there is room in a body.
+const maxSelection = 48 << 10
+
+// previewBulk answers with the jobs that an action would change, and the selection that the action takes.
+func (s *server) previewBulk(c *gin.Context, k job.CollectionKey) error {
+	body, err := route.ReadBody(c)
+	if err != nil {
+		return err
+	}
+	b, err := input.ParseBulk(body)
+	if err != nil {
+		return err
+	}
+	_, q, err := odata.ParseSummaryQuery(url.Values{"search": nonEmpty(b.Search), "$filter": nonEmpty(b.Filter)}.Encode())
+	if err != nil {
+		return err
+	}
+	jobs, missing, err := s.scheduler.Select(c.Request.Context(), k, q, b.Names)
+	if err != nil {
+		return err
+	}
+	answered := resource.NewBulkPreview(b.Action, jobs, missing, s.Now())
+	if len(answered.Selection) > maxSelection {
+		return &job.Error{Kind: job.KindInvalid, Code: "TooManyJobs", Message: fmt.Sprintf(
+			"The names of %d jobs are too long to be selected together; select fewer.", len(jobs))}
+	}
+	return answer.JSON(c, http.StatusOK, answered)
+}
+
+func nonEmpty(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
+}
+
+// bulk returns the handler of an action on selected jobs. It answers with the results of a page of them.
+func (s *server) bulk(action job.BulkAction) func(*gin.Context, job.CollectionKey) error {
+	return func(c *gin.Context, k job.CollectionKey) error {
+		body, err := route.ReadBody(c)
+		if err != nil {
+			return err
+		}
+		selection, err := input.ParseSelection(body, action)
+		if err != nil {
+			return err
+		}
+		from, err := bulkFrom(c, len(selection.Jobs))
+		if err != nil {
+			return err
+		}
+		until := min(from+bulkPage, len(selection.Jobs))
+		ctx := c.Request.Context()
+		results := s.scheduler.Bulk(ctx, k, action, selection.Jobs[from:until], selection.Request)
+		page := list[resource.BulkResult]{Value: make([]resource.BulkResult, len(results))}
+		for i, r := range results {
+			page.Value[i] = s.bulkResult(ctx, r)
+		}
+		if until < len(selection.Jobs) {
+			page.NextLink = new(s.nextBulk(c, until))
+		}
+		return answer.JSON(c, http.StatusOK, page)
+	}
+}
+
+// bulkResult returns the form of a result.
+func (s *server) bulkResult(ctx context.Context, r job.BulkResult) resource.BulkResult {
+	entry := resource.NewBulkResult(r)
+	if r.Err != nil {
+		shown := s.errors.Body(
+			ctx, http.MethodPost, r.Err, "a job could not be changed", slog.String("job", r.Key.ARMID()),
+		)
+		entry.Properties.Error = &shown
+	}
+	return entry
+}
+
+// bulkFrom returns where a page of a selection begins.
+func bulkFrom(c *gin.Context, jobs int) (int, error) {
+	values, err := odata.ParseQuery(c.Request.URL.RawQuery)
+	if err != nil {
+		return 0, err
+	}
+	given := values["$skiptoken"]
+	if len(given) == 0 {
+		return 0, nil
+	}
+	from, err := strconv.Atoi(given[0])
+	if err != nil || len(given) > 1 || from < 0 || from >= jobs {
+		return 0, badQuery("$skiptoken", fields.Invalid, given[0], "the value from the nextLink of the previous page")
+	}
+	return from, nil
+}
+
+// nextBulk returns the link to the page of a selection that begins there.
+func (s *server) nextBulk(c *gin.Context, from int) string {
+	query := url.Values{"$skiptoken": {strconv.Itoa(from)}}
+	if values, err := odata.ParseQuery(c.Request.URL.RawQuery); err == nil && values.Has("api-version") {
+		query["api-version"] = values["api-version"]
+	}
+	return s.base(c.Request) + c.Request.URL.EscapedPath() + "?" + strings.ReplaceAll(query.Encode(), "%24", "$")
+}

@@ -1,0 +1,154 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/api"
+	"almanac/job"
+	"almanac/job/listing"
+)
+
+// many is a scheduler with n jobs that are enabled, and that records which of them are changed.
+func many(n int) (f *fake, changed *[]string) {
+	changed = new([]string)
+	return &fake{
+		selects: func(_ context.Context, k job.CollectionKey, _ listing.SummaryQuery, names []string) ([]listing.Summary, []string, error) {
+			all := make([]listing.Summary, n)
+			for i := range all {
+				all[i] = listing.Summary{Key: k.Job(fmt.Sprintf("job%03d", i)), State: job.StateEnabled, Generation: 1000 + i, Next: at("2026-01-02T00:00:00Z")}
+			}
+			return all, names, nil
+		},
+		bulk: func(_ context.Context, k job.CollectionKey, action job.BulkAction, jobs []job.BulkJob, request string) (all []job.BulkResult) {
+			for _, j := range jobs {
+				*changed = append(*changed, fmt.Sprint(action, " ", j.Name, " ", j.Generation, " ", j.Due.Unix()))
+				all = append(all, job.BulkResult{Key: k.Job(j.Name), Status: job.BulkDone})
+			}
+			return all
+		},
+	}, changed
+}
+
+// selection returns the selection of a preview.
+func selection(t *testing.T, h http.Handler, question string) string {
+	t.Helper()
+	got := send(h, http.MethodPost, "/jobCollections/c/bulkPreview", question)
+	require.Equal(t, http.StatusOK, got.status, got.body)
+	var answered struct{ Selection string }
+	require.NoError(t, json.Unmarshal([]byte(got.body), &answered))
+	return answered.Selection
+}
+
+func TestASelectionIsChangedPageByPage(t *testing.T) {
+	t.Parallel()
+	f, changed := many(250)
+	h := api.New(f, api.Options{})
+	body := `{"selection":"` + selection(t, h, `{"action":"skip","search":"job"}`) + `"}`
+	for _, tt := range []struct {
+		query string
+		all   int
+		next  string
+	}{
+		{"", 100, `"nextLink":"http://example.com/jobCollections/c/bulkSkip?$skiptoken=100"`},
+		{"?$skiptoken=100", 200, `"nextLink":"http://example.com/jobCollections/c/bulkSkip?$skiptoken=200"`},
+		{"?$skiptoken=200", 250, `"nextLink":null`},
+	} {
+		got := send(h, http.MethodPost, "/jobCollections/c/bulkSkip"+tt.query, body)
+		require.Equal(t, http.StatusOK, got.status, got.body)
+		require.Contains(t, got.body, tt.next)
+		require.Len(t, *changed, tt.all)
+	}
+	require.Equal(t, fmt.Sprint("skip job249 1249 ", at("2026-01-02T00:00:00Z").Unix()), (*changed)[249])
+	require.Equal(t, http.StatusBadRequest, send(h, http.MethodPost, "/jobCollections/c/bulkSkip?$skiptoken=250", body).status)
+	require.Len(t, *changed, 250)
+}
+
+func TestASelectionHasRoomForAThousandJobs(t *testing.T) {
+	t.Parallel()
+	f, changed := many(job.MaxBulk)
+	h := api.New(f, api.Options{})
+	text := selection(t, h, `{"action":"delete","filter":"state eq enabled"}`)
+	require.Less(t, len(text), 48<<10)
+	got := send(h, http.MethodPost, "/jobCollections/c/bulkDelete", `{"selection":"`+text+`"}`)
+	require.Equal(t, http.StatusOK, got.status, got.body)
+	require.Equal(t, "delete job000 1000 -62135596800", (*changed)[0])
+}
+
+func TestWhatNoPreviewSelectedIsNotChanged(t *testing.T) {
+	t.Parallel()
+	f, changed := many(3)
+	h := api.New(f, api.Options{})
+	run := selection(t, h, `{"action":"run","names":["a"]}`)
+	for _, body := range []string{``, `{}`, `{"selection":""}`, `{"selection":"x"}`, `{"selection":"!"}`, `{"selection":"` + run + `"}`, `{"selection":1}`, `{"names":["a"]}`} {
+		got := send(h, http.MethodPost, "/jobCollections/c/bulkDelete", body)
+		require.Equal(t, http.StatusBadRequest, got.status, body)
+	}
+	require.Empty(t, *changed)
+	for _, question := range []string{
+		`{}`, `{"action":"stop","names":["a"]}`, `{"action":"run"}`, `{"action":"run","names":["a"],"search":"b"}`, `{"action":"run","filter":"size eq 1"}`,
+		`{"action":"run","names":[]}`, `{"action":"run","name":["a"]}`,
+	} {
+		require.Equal(t, http.StatusBadRequest, send(h, http.MethodPost, "/jobCollections/c/bulkPreview", question).status, question)
+	}
+}
+
+func TestAPreviewOfABulkChangeSaysWhatItWouldDo(t *testing.T) {
+	t.Parallel()
+	k := job.CollectionKey{Subscription: "s", ResourceGroup: "g", Name: "c"}
+	one := func(name string, s listing.Summary) listing.Summary {
+		s.Key = k.Job(name)
+		return s
+	}
+	jobs := []listing.Summary{
+		one("a", listing.Summary{State: job.StateDisabled, Generation: 1}),
+		one("b", listing.Summary{State: job.StateDisabled, Generation: 2, RunsOnEnable: true}),
+		one("c", listing.Summary{State: job.StateEnabled, Generation: 3, Next: at("2026-01-02T00:00:00Z"), LastRan: job.OutcomeFailed}),
+		one("d", listing.Summary{State: job.StateCompleted, Generation: 4}),
+		one("e", listing.Summary{Unread: "broken"}),
+	}
+	f := &fake{selects: func(context.Context, job.CollectionKey, listing.SummaryQuery, []string) ([]listing.Summary, []string, error) {
+		return jobs, nil, nil
+	}}
+	h := api.New(f, api.Options{Now: func() time.Time { return at("2026-01-01T00:00:00Z") }})
+	for action, want := range map[string]string{
+		"enable":  "b changes at once, a changes, c unchanged, d refused, e refused",
+		"disable": "a unchanged, b unchanged, c changes, d refused, e refused",
+		"run":     "a changes, b changes, c changes, d changes, e refused",
+		"skip":    "a unchanged, b unchanged, c changes, d unchanged, e refused",
+		"rerun":   "a unchanged, b unchanged, c changes, d unchanged, e refused",
+		"delete":  "a changes, b changes, c changes, d changes, e refused",
+	} {
+		got := send(h, http.MethodPost, "/jobCollections/c/bulkPreview", `{"action":"`+action+`","names":["a"]}`)
+		require.Equal(t, http.StatusOK, got.status, got.body)
+		var answered struct {
+			Jobs []struct {
+				Name, Effect string
+				RunsAtOnce   bool
+			}
+			Changes int
+		}
+		require.NoError(t, json.Unmarshal([]byte(got.body), &answered))
+		text, changes := "", 0
+		for i, j := range answered.Jobs {
+			if i > 0 {
+				text += ", "
+			}
+			text += j.Name[2:] + " " + j.Effect
+			if j.RunsAtOnce {
+				text += " at once"
+			}
+			if j.Effect == "changes" {
+				changes++
+			}
+		}
+		require.Equal(t, want, text, action)
+		require.Equal(t, changes, answered.Changes, action)
+	}
+}

@@ -1,0 +1,123 @@
+package resource
+
+import (
+	"slices"
+	"time"
+
+	"almanac/job"
+	"almanac/job/input"
+	"almanac/job/listing"
+)
+
+// A BulkPreview is what an action would do to many jobs.
+type BulkPreview struct {
+	Action    job.BulkAction `json:"action"`
+	Jobs      []BulkJob      `json:"jobs"` // those that would run at once first
+	Missing   []string       `json:"missing"`
+	Changes   int            `json:"changes"`
+	AtOnce    int            `json:"runAtOnce"`
+	Selection string         `json:"selection"`
+}
+
+// A BulkJob is what an action would do to a job.
+type BulkJob struct {
+	ID                string    `json:"id"`
+	Name              string    `json:"name"`
+	ETag              string    `json:"etag,omitempty"`
+	State             job.State `json:"state,omitempty"`
+	Effect            Effect    `json:"effect"`
+	RunsAtOnce        bool      `json:"runsAtOnce,omitempty"`
+	NextExecutionTime *job.Time `json:"nextExecutionTime,omitempty"`
+	Reason            string    `json:"reason,omitempty"`
+}
+
+// An Effect is what an action would do to a job.
+type Effect string
+
+// The effects.
+const (
+	Changes   Effect = "changes"
+	Unchanged Effect = "unchanged"
+	Refused   Effect = "refused"
+)
+
+// NewBulkPreview returns the form of a preview. Only jobs that would change are in its selection.
+func NewBulkPreview(
+	action job.BulkAction, jobs []listing.Summary, missing []string, now time.Time,
+) BulkPreview {
+	r := BulkPreview{Action: action, Jobs: make([]BulkJob, len(jobs)), Missing: append([]string{}, missing...)}
+	selection := input.Selection{Action: action}
+	for i, s := range jobs {
+		effect, reason := effectOf(action, &s)
+		b := BulkJob{
+			ID: s.Key.ARMID(), Name: jobName(s.Key), ETag: changeTag(s.Generation), State: s.State, Effect: effect, Reason: reason,
+			NextExecutionTime: job.NewTime(s.Next),
+			RunsAtOnce:        effect == Changes && (s.RunsOnEnable && action == job.BulkEnable && !s.CollectionDisabled),
+		}
+		if r.Jobs[i] = b; effect == Changes {
+			r.Changes++
+			selected := job.BulkJob{Name: s.Key.Name, Generation: s.Generation}
+			if action == job.BulkSkip {
+				selected.Due = s.Next
+			}
+			selection.Jobs = append(selection.Jobs, selected)
+		}
+		if b.RunsAtOnce {
+			r.AtOnce++
+		}
+	}
+	slices.SortStableFunc(r.Jobs, func(a, b BulkJob) int {
+		if a.RunsAtOnce == b.RunsAtOnce {
+			return 0
+		}
+		return map[bool]int{true: -1, false: 1}[a.RunsAtOnce]
+	})
+	r.Selection = selection.Text(now)
+	return r
+}
+
+// effectOf returns what an action would do to a job, and why if that is nothing.
+func effectOf(action job.BulkAction, s *listing.Summary) (Effect, string) {
+	final := s.State.Final()
+	switch {
+	case s.Unread != "":
+		return Refused, "It could not be read: " + s.Unread + "."
+	case s.Generation == 0:
+		return Refused, "Its generation is not known; change it by itself."
+	case action == job.BulkEnable && s.State == job.StateEnabled, action == job.BulkDisable && s.State == job.StateDisabled:
+		return Unchanged, "It is " + string(s.State) + " already."
+	case (action == job.BulkEnable || action == job.BulkDisable) && final:
+		return Refused, "It is " + string(s.State) + ": no occurrence is left."
+	case action == job.BulkSkip && s.Next.IsZero():
+		return Unchanged, "No occurrence is next."
+	case action == job.BulkRerun && s.LastRan != job.OutcomeFailed:
+		return Unchanged, "Its last execution has not failed, as far as it is known."
+	}
+	return Changes, ""
+}
+
+// A BulkResult is the result for one job.
+type BulkResult struct {
+	ID         string               `json:"id"`
+	Type       string               `json:"type"`
+	Name       string               `json:"name"`
+	Properties BulkResultProperties `json:"properties"`
+}
+
+// BulkResultProperties are what became of a job.
+type BulkResultProperties struct {
+	Status    job.BulkStatus `json:"status"`
+	Execution string         `json:"execution,omitempty"`
+	Error     *job.ErrorBody `json:"error,omitempty"`
+}
+
+// NewBulkResult returns the form of a result without its error.
+func NewBulkResult(r job.BulkResult) BulkResult {
+	form := BulkResult{
+		ID: r.Key.ARMID(), Type: typeJob, Name: jobName(r.Key), Properties: BulkResultProperties{Status: r.Status},
+	}
+	if r.Execution != "" {
+		form.Properties.Execution = ExecutionID(r.Key, r.Execution)
+	}
+	return form
+}

@@ -1,0 +1,108 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// A BulkAction is what is done to many jobs.
+type BulkAction string
+
+// The bulk actions.
+const (
+	BulkEnable  BulkAction = "enable"
+	BulkDisable BulkAction = "disable"
+	BulkRun     BulkAction = "run"
+	BulkSkip    BulkAction = "skip" // the next occurrence
+	BulkRerun   BulkAction = "rerun"
+	BulkDelete  BulkAction = "delete"
+)
+
+// A BulkQuestion is which jobs of a job collection are to be changed: Names, or Search, Filter or both.
+type BulkQuestion struct {
+	Action BulkAction `json:"action"`
+	Names  []string   `json:"names,omitempty"`
+	Search string     `json:"search,omitempty"`
+	Filter string     `json:"filter,omitempty"`
+}
+
+// A BulkPreview is what an action would do.
+type BulkPreview struct {
+	Action    BulkAction `json:"action"`
+	Jobs      []BulkJob  `json:"jobs"`    // those that would run at once first
+	Missing   []string   `json:"missing"` // names that no job has
+	Changes   int        `json:"changes"`
+	RunAtOnce int        `json:"runAtOnce"`
+	Selection string     `json:"selection"` // for [Client.Bulk]
+}
+
+// A BulkJob is what an action would do to a job.
+type BulkJob struct {
+	ID                string    `json:"id"`
+	Name              string    `json:"name"` // of the job collection and of the job
+	ETag              string    `json:"etag,omitempty"`
+	State             JobState  `json:"state,omitempty"`
+	Effect            string    `json:"effect"` // changes, unchanged or refused
+	RunsAtOnce        bool      `json:"runsAtOnce,omitempty"`
+	NextExecutionTime time.Time `json:"nextExecutionTime,omitzero"`
+	Reason            string    `json:"reason,omitempty"`
+}
+
+// A BulkResult is the result for one job.
+type BulkResult struct {
+	ID         string               `json:"id"`
+	Type       string               `json:"type"`
+	Name       string               `json:"name"` // of the job collection and of the job
+	Properties BulkResultProperties `json:"properties"`
+}
+
+// BulkResultProperties are what became of a job.
+type BulkResultProperties struct {
+	Status    string     `json:"status"`              // Done, Unchanged, ChangedSince, Missing or Refused
+	Execution string     `json:"execution,omitempty"` // the id of the manual run that was started
+	Error     *ErrorBody `json:"error,omitempty"`
+}
+
+// PreviewBulk returns which jobs an action would change. Nothing is changed.
+func (c *Client) PreviewBulk(ctx context.Context, collection string, q BulkQuestion) (found BulkPreview, err error) {
+	m := message{method: http.MethodPost, at: c.collectionAt(collection, "bulkPreview"), body: q}
+	_, err = c.call(ctx, m, &found)
+	return found, err
+}
+
+// Bulk changes the jobs of a selection, a page at a time as the iteration goes on, and returns the result for each. It
+// may be repeated.
+func (c *Client) Bulk(ctx context.Context, collection string, action BulkAction, selection string) iter.Seq2[BulkResult, error] {
+	word := "bulk" + strings.ToUpper(string(action[:1])) + string(action[1:])
+	m := message{
+		method: http.MethodPost, at: c.collectionAt(collection, word), query: url.Values{},
+		body: map[string]string{"selection": selection},
+	}
+	return func(yield func(BulkResult, error) bool) {
+		for {
+			a, err := c.call(ctx, m, nil)
+			if err != nil {
+				yield(BulkResult{}, err)
+				return
+			}
+			p, err := pageIn[BulkResult](a.body)
+			if err != nil {
+				yield(BulkResult{}, err)
+				return
+			}
+			for _, one := range p.Value {
+				if !yield(one, nil) {
+					return
+				}
+			}
+			if p.Next == "" {
+				return
+			}
+			m.query.Set("$skiptoken", p.Next)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"almanac/internal/egress"
@@ -61,7 +62,11 @@ func (f *redirects) next(req *http.Request, resp *http.Response) *http.Request {
 		return nil
 	}
 	to, err := kind.ParseURI(location)
-	if err != nil {
+	switch {
+	case len(slices.Compact(slices.Clone(resp.Header["Location"]))) > 1:
+		f.why = "it has several Location headers"
+		return nil
+	case err != nil:
 		f.why = "its Location header cannot be read"
 		return nil
 	}

@@ -230,7 +230,7 @@ func TestRedirects(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		status   int
-		location string // {self} is the server that is asked
+		location string // {self} is the server that is asked; a line for each header
 		method   string
 		want     []string // method, path and body of each request
 		err      string
@@ -257,6 +257,8 @@ func TestRedirects(t *testing.T) {
 		{"other host", 307, "//elsewhere.example/", "POST", []string{"POST /start body"},
 			"the host answered 307 TemporaryRedirect, which is not followed: it leads to host 'elsewhere.example'"},
 		{"nowhere", 302, "", "GET", []string{"GET /start "}, "the host answered 302 Found without a Location"},
+		{"the same place twice", 302, "/end\n/end", "GET", []string{"GET /start ", "GET /end "}, ""},
+		{"two places", 302, "/end\n/other", "POST", []string{"POST /start body"}, "the host answered 302 Found, which is not followed: it has several Location headers"},
 		{"unreadable", 302, "http://[::1/?sig=topsecret", "GET", []string{"GET /start "},
 			"the host answered 302 Found, which is not followed: its Location header cannot be read"},
 	} {
@@ -270,7 +272,7 @@ func TestRedirects(t *testing.T) {
 					t.Error("the key is missing")
 				}
 				if r.URL.Path == "/start" {
-					w.Header().Set("Location", strings.ReplaceAll(tt.location, "{self}", r.Host))
+					w.Header()["Location"] = strings.Split(strings.ReplaceAll(tt.location, "{self}", r.Host), "\n")
 					w.WriteHeader(tt.status)
 				}
 			})

@@ -24,7 +24,7 @@ func explain(cmd *cobra.Command, args []string, err error) error {
 			cmd = above
 		}
 		if cmd.HasParent() && !cmd.HasSubCommands() {
-			err = fmt.Errorf("%s takes no argument, and %q is one", cmd.CommandPath(), m[1])
+			err = fmt.Errorf("%s takes no argument, and %q is one", strings.TrimPrefix(cmd.CommandPath(), "almanac "), m[1])
 		}
 		return seeHelp(cmd, err, meantCommand(cmd, m[1], args))
 	}

@@ -152,7 +152,7 @@ func TestParseDefinitionReportsBadFields(t *testing.T) {
 		{
 			"integers that are none",
 			withRecurrence(`{"frequency":"day","interval":2.0,"count":"1","schedule":{"hours":[1e1,99999999999999999999]}}`),
-			lines(`properties.recurrence.count: "1" is not valid; allowed: an integer from 1 to 2147483647`,
+			lines(`properties.recurrence.count: "1" is not valid; allowed: an integer from 1 to 2147483647; write the number without quotes: 1`,
 				"properties.recurrence.interval: 2.0 is not valid; allowed: an integer of 1 or more",
 				"properties.recurrence.schedule.hours[0]: 1e1 is not valid; allowed: an integer from 0 to 23",
 				"properties.recurrence.schedule.hours[1]: 99999999999999999999 is out of range; allowed: 0 to 23"),

@@ -51,6 +51,10 @@ func (p *parser) advise(n *fields.Node, d *job.Definition) {
 			adviseDuration(e, given, p.Rules[name].Allowed)
 		case name == "state" && e.Code == fields.Unsupported && given != nil:
 			e.Hint = cmp.Or(didYouMean(stateWords[strings.ToLower(given.Text)]), nearWord(given.Text, e.Allowed))
+		case e.Code == fields.Unsupported && strings.HasSuffix(e.Path, "authentication.type") && given != nil && inHeader.MatchString(given.Text):
+			e.Hint = `send a token or a key in a header, such as "headers": {"Authorization": "Bearer …"}`
+		case e.Code == fields.Invalid && given != nil && given.Kind == fields.String && digits.MatchString(given.Text) && strings.HasPrefix(e.Allowed, "an integer"):
+			e.Hint = "write the number without quotes: " + given.Text
 		case e.Code == fields.Unsupported && given != nil && given.Kind == fields.String:
 			e.Hint = cmp.Or(e.Hint, nearWord(given.Text, e.Allowed))
 		case name == "uri" && e.Code == fields.Invalid && given != nil && function.MatchString(given.Text):
@@ -117,6 +121,12 @@ func nodeAt(n *fields.Node, path string) *fields.Node {
 	}
 	return n
 }
+
+var (
+	// inHeader matches words for an authentication that is a header.
+	inHeader = regexp.MustCompile(`(?i)^(?:bearer|token|jwt|header|api[-_ ]?key)$`)
+	digits   = regexp.MustCompile(`^\d{1,9}$`)
+)
 
 // stateWords are other words for a state.
 var stateWords = map[string]string{

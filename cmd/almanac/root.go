@@ -8,6 +8,7 @@ import (
 	"almanac/cmd/almanac/internal/flags"
 	"almanac/cmd/almanac/internal/preview"
 	"almanac/cmd/almanac/internal/settings"
+	"almanac/cmd/almanac/internal/tokens"
 	"almanac/cmd/almanac/internal/wiring"
 	"almanac/internal/build"
 	"almanac/recurrence"
@@ -47,7 +48,7 @@ beside a flag sets it as well; the flag wins. docs/configuration.md has the deta
 	root.SetUsageFunc(flags.Usage)
 	root.SetFlagErrorFunc(wrongFlag)
 	root.AddCommand(newDev(getenv), newServer(getenv), newAPI(getenv), newWorker(getenv), newSetup(getenv),
-		newBackup(getenv), newRestore(getenv), newCodec(getenv), newToken(getenv),
+		newBackup(getenv), newRestore(getenv), newCodec(getenv), tokens.Command(getenv, built()),
 		preview.Command(getenv, built()), newHealthcheck(getenv), newVersion(getenv))
 	return root
 }

@@ -108,7 +108,7 @@ func (o *outline) stateAt(now, next time.Time, marks []job.Mark) job.State {
 		return job.StateEnabled
 	}
 	for _, m := range slices.Backward(marks) {
-		if !m.Manual && m.Outcome == job.OutcomeFailed {
+		if !m.Manual && m.Outcome.Failed() {
 			return job.StateFaulted
 		}
 		if !m.Manual {

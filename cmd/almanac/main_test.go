@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -265,6 +266,9 @@ func TestAnUnknownCommandIsAnError(t *testing.T) {
 		{"srve", "Did you mean almanac server?"},
 		{"start", "Did you mean almanac dev?"},
 	} {
+		if !embedded && slices.Contains([]string{"srve", "start"}, tt.args) {
+			continue // a build without the embedded server has neither command in its help
+		}
 		out, err := almanac(t, "", nil, strings.Fields(tt.args)...)
 		require.ErrorContains(t, err, tt.want, tt.args)
 		require.Empty(t, out, tt.args)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"almanac/access"
 	"almanac/client"
@@ -30,6 +31,7 @@ type editView struct {
 
 	Text   string // the recurrence in English
 	Runs   []nextRow
+	Diff   *runsDiff
 	Done   bool // there are no more runs
 	Notes  []string
 	Stored bool // a password is stored
@@ -189,7 +191,103 @@ func (s *Console) previewInto(p *page, v *editView, text string) error {
 	for _, t := range found.Occurrences {
 		v.Runs = append(v.Runs, nextRow{At: clock.at(t), Rel: clock.rel(t)})
 	}
+	var typed client.Job
+	if json.Unmarshal([]byte(`{"properties":`+string(asked.Properties)+`}`), &typed) != nil {
+		return nil
+	}
+	if v.New {
+		return p.crowded(v, &typed)
+	}
+	return p.compare(v, &typed, clock)
+}
+
+// crowded adds how many others are due with each run of a new job.
+func (p *page) crowded(v *editView, j *client.Job) error {
+	ask := client.Preview{Take: most, Properties: &client.PreviewProperties{StartTime: j.Properties.StartTime, Recurrence: j.Properties.Recurrence}}
+	found, err := p.api().ForecastBeside(p.ctx, client.Scope{}, client.Window{}, ask)
+	if err != nil {
+		return err
+	}
+	for i := range v.Runs {
+		if i < len(found.Occurrences) {
+			v.Runs[i].Others, v.Runs[i].Crowded = othersOf(found.Occurrences[i].Due), found.Occurrences[i].Due >= crowd
+		}
+	}
 	return nil
+}
+
+// A runsDiff is what a change does to the next runs of a job.
+type runsDiff struct {
+	Moves, New, Goes, Same int
+	Rows                   []diffRow
+	First                  *stamp
+}
+
+// A diffRow is a run before and after a change.
+type diffRow struct {
+	Day         string // "" for the day of the row before
+	Was, WillBe string // times of day
+	Kind, What  string // the tag; "" if nothing changes
+	Others      string
+	Crowded     bool
+}
+
+// compare adds what a change does to the next runs of a job.
+func (p *page) compare(v *editView, j *client.Job, clock clock) error {
+	j.Properties.Status = nil
+	found, err := p.api().PreviewChange(p.ctx, v.Collection, v.Name, most, j.Properties)
+	if client.StatusOf(err) == http.StatusBadRequest {
+		v.fail(err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d := &runsDiff{Moves: found.Moves, New: found.New, Goes: found.Goes, Same: found.Same}
+	if !found.NextExecutionTime.IsZero() {
+		d.First = clock.at(found.NextExecutionTime)
+	}
+	day := ""
+	for _, run := range found.Runs {
+		row := diffRow{Was: clock.timeOfDay(run.Was), WillBe: clock.timeOfDay(run.WillBe), Others: othersOf(run.Others), Crowded: run.Others >= crowd}
+		at := run.WillBe
+		if at.IsZero() {
+			at = run.Was
+		}
+		if row.Day = at.In(clock.Now.Location()).Format("Mon 2 Jan"); row.Day == day {
+			row.Day = ""
+		} else {
+			day = row.Day
+		}
+		switch run.Change {
+		case "moves":
+			row.Kind, row.What = "move", "later"
+			if by := run.WillBe.Sub(run.Was); by < 0 {
+				row.What = length(-by) + " earlier"
+			} else {
+				row.What = length(by) + " later"
+			}
+		case "new":
+			row.Kind, row.What = "new", "new"
+		case "goes":
+			row.Kind, row.What = "gone", "goes"
+		}
+		d.Rows = append(d.Rows, row)
+	}
+	v.Diff = d
+	return nil
+}
+
+// timeOfDay returns the time of day; "" for none.
+func (c clock) timeOfDay(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	t = t.In(c.Now.Location())
+	if t.Second() != 0 {
+		return t.Format("15:04:05")
+	}
+	return t.Format("15:04")
 }
 
 // dropStored leaves out that a secret is missing: a preview does not know what is stored.

@@ -162,7 +162,7 @@ func TestWhatTheFormChangesIsInTheJobAndItsJSON(t *testing.T) {
 		"headers": {"A: 1\r\nB: x:y"}, "body": {"a\r\nb"}, "auth": {"Basic"}, "username": {"elf"}, "password": {"hush"}, "retryCount": {"2"}, "disableAfter": {"3"},
 	}
 	checked := b.send(http.MethodPost, path, filled(t, b.get(path), "f", with(changes, "do", "check")), nil)
-	checked.has("every week on Monday and Friday at 00:15 and 12:15", "Fri 27 Nov 00:15", "&#34;weekDays&#34;: [").lacks("fields are wrong")
+	checked.has("every week on Monday and Friday at 00:15 and 12:15", "Fri 27 Nov", "<ins>12:15</ins>", "Next runs, was and will be", "&#34;weekDays&#34;: [").lacks("fields are wrong")
 	found, err := c.Job(t.Context(), "reports", "nightly")
 	require.NoError(t, err)
 	require.Equal(t, "day", found.Properties.Recurrence.Frequency, "a check saves nothing")

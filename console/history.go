@@ -1,6 +1,7 @@
 package console
 
 import (
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -186,20 +187,21 @@ func attemptsOf(attempts []client.HistoryProperties, clock clock) (all []attempt
 type nextRuns struct {
 	Rows   []nextRow
 	Months []month
-	Note   string // how far the list goes
 	Empty  string // why there is none
 }
 
 // A nextRow is an occurrence to come.
 type nextRow struct {
 	At, Rel *stamp
+	Others  string // how many other jobs are due in the same second
+	Crowded bool
 	Skip    *skipButton
 }
 
 // most is how many occurrences to come the page of a job lists.
 const most = 10
 
-// nextRuns returns when a job runs next: by its own plan for a week, and by its recurrence after that.
+// nextRuns returns when a job runs next, and how many others do then.
 func (p *page) nextRuns(v *jobView, j *client.Job, clock clock) (n nextRuns, err error) {
 	s := j.Properties.Status
 	if j.Properties.State != client.JobEnabled || s == nil || s.NextExecutionTime.IsZero() {
@@ -211,59 +213,41 @@ func (p *page) nextRuns(v *jobView, j *client.Job, clock clock) (n nextRuns, err
 		}
 		return n, nil
 	}
-	times, err := p.planned(v, j, clock)
+	as := j.Properties
+	as.Status = nil
+	found, err := p.api().PreviewChange(p.ctx, v.Collection, v.Name, most, as)
+	if client.StatusOf(err) == http.StatusBadRequest {
+		n.Empty = "They are not known, because the job would not be accepted as it is: " + err.Error()
+		return n, nil
+	}
 	if err != nil {
 		return n, err
 	}
-	for i, t := range times {
-		row := nextRow{At: clock.at(t), Rel: clock.rel(t)}
-		if i == 0 && t.Equal(s.NextExecutionTime) {
+	var times []time.Time
+	for _, run := range found.Runs {
+		t := run.WillBe
+		row := nextRow{At: clock.at(t), Rel: clock.rel(t), Others: othersOf(run.Others), Crowded: run.Others >= crowd}
+		if len(n.Rows) == 0 && t.Equal(s.NextExecutionTime) {
 			row.Skip = v.Skip
 		}
-		n.Rows = append(n.Rows, row)
+		n.Rows, times = append(n.Rows, row), append(times, t)
 	}
-	n.Months = months(times, v.History.Rows, clock)
-	if len(times) < most {
-		n.Note = "It lists what is planned for the next seven days."
-	}
+	n.Months = months(times, clock)
 	return n, nil
 }
 
-func (p *page) planned(v *jobView, j *client.Job, clock clock) (times []time.Time, err error) {
-	const ahead = 7*24*time.Hour - time.Minute
-	list := client.List{Top: most, Filter: "name eq " + quoted(v.Name)}
-	found, err := p.api().UpcomingPage(p.ctx, client.InCollection(v.Collection), clock.Now.Add(ahead).Truncate(time.Second), list)
-	if err != nil {
-		return nil, err
+// crowd is from how many other jobs on a second is worth a warning.
+const crowd = 100
+
+func othersOf(n int) string {
+	if n == 0 {
+		return ""
 	}
-	for _, o := range found.Value {
-		times = append(times, o.Properties.ExpectedExecutionTime)
-	}
-	next := j.Properties.Status.NextExecutionTime
-	if len(times) == 0 && next.After(clock.Now) {
-		times = append(times, next)
-	}
-	r := j.Properties.Recurrence
-	if len(times) == 0 || len(times) == most || r == nil || r.Count > 0 || j.Properties.StartTime == "" {
-		return times, nil // what comes after depends on what only the job knows
-	}
-	more, err := p.api().Preview(p.ctx, client.Preview{
-		Now: client.At(times[len(times)-1]), Take: most + 1,
-		Properties: &client.PreviewProperties{StartTime: j.Properties.StartTime, Recurrence: r},
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, t := range more.Occurrences {
-		if t.After(times[len(times)-1]) && len(times) < most {
-			times = append(times, t)
-		}
-	}
-	return times, nil
+	return count(n)
 }
 
 // months returns the calendar of this month, and of the next if the list of what is to come reaches into it.
-func months(times []time.Time, _ []occurrence, clock clock) (all []month) {
+func months(times []time.Time, clock clock) (all []month) {
 	if len(times) == 0 {
 		return nil
 	}

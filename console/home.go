@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -52,10 +51,11 @@ type failingRow struct {
 	Ago      *stamp
 }
 
-// A fullCell is ten seconds in which many are due.
+// A fullCell is a second in which many are due.
 type fullCell struct {
 	From string
 	Due  int
+	Host string // how many of them send to one host
 }
 
 // A pausedRow is a job or a collection that is disabled.
@@ -77,7 +77,6 @@ const (
 	listedFailing     = 24
 	listedPaused      = 8
 	listedCollections = 20
-	readUpcoming      = 1000
 )
 
 func (s *Console) home(p *page) error {
@@ -195,32 +194,33 @@ func attemptsText(j *client.JobProperties) string {
 	return ofMost(most, most) + " attempts"
 }
 
+// cell is the step of the chart of the next hour.
+const cell = 10 * time.Second
+
 // addHour adds what is due in the next hour.
 func (p *page) addHour(v *homeView) error {
 	start := p.Clock.Now.Truncate(10 * time.Minute)
-	cells, bySecond := make([]int, 360), map[int]int{}
-	past := int(p.Clock.Now.Sub(start) / (10 * time.Second))
-	for o, err := range p.api().Upcoming(p.ctx, client.Scope{}, start.Add(time.Hour), client.List{Top: readUpcoming}) {
-		if _, unread := errors.AsType[*client.UnreadError](err); unread {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		after := o.Properties.ExpectedExecutionTime.Sub(start)
-		if cell := int(after / (10 * time.Second)); cell >= 0 && cell < len(cells) {
-			cells[cell]++
-			bySecond[int(after/time.Second)]++
-			v.Due++
+	cells := make([]int, 360)
+	past := int(p.Clock.Now.Sub(start) / cell)
+	window := client.Window{From: start.Add(time.Duration(past) * cell), Until: start.Add(time.Hour), Step: "PT10S"}
+	found, err := p.api().Forecast(p.ctx, client.Scope{}, window)
+	if err != nil {
+		return err
+	}
+	for _, step := range found.Steps {
+		if at := int(step.Time.Sub(start) / cell); at >= 0 && at < len(cells) {
+			cells[at] = step.Due
 		}
 	}
-	v.DueMore = v.Due >= readUpcoming
+	v.Due, v.DueMore = found.Due, !found.Complete
 	v.Hour, v.HourTo = heat(cells, start, past), start.Add(time.Hour).Format("15:04")
-	for second, n := range bySecond {
-		v.Fullest = append(v.Fullest, fullCell{start.Add(time.Duration(second) * time.Second).Format("15:04:05"), n})
+	for _, second := range found.Fullest {
+		full := fullCell{From: second.Time.In(start.Location()).Format("15:04:05"), Due: second.Due}
+		if h := second.Host; h != nil && h.Due > 1 {
+			full.Host = count(h.Due) + " to " + h.Name
+		}
+		v.Fullest = append(v.Fullest, full)
 	}
-	slices.SortFunc(v.Fullest, func(a, b fullCell) int { return cmp.Or(b.Due-a.Due, cmp.Compare(a.From, b.From)) })
-	v.Fullest = v.Fullest[:min(len(v.Fullest), 8)]
 	v.Key = heatKey()
 	return nil
 }

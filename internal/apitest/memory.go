@@ -287,6 +287,33 @@ func (m *Memory) Upcoming(
 	return all[:min(len(all), p.Top)], "", nil
 }
 
+// ForecastAcross counts Due.
+func (m *Memory) ForecastAcross(
+	_ context.Context, _ listing.Scope, q listing.ForecastQuery,
+) (f listing.Forecast, err error) {
+	f.Until = q.Until
+	add := func(list []listing.DueCount, at time.Time) []listing.DueCount {
+		for i := range list {
+			if list[i].Time.Equal(at) {
+				list[i].Due++
+				return list
+			}
+		}
+		return append(list, listing.DueCount{Time: at, Due: 1})
+	}
+	for _, o := range m.Due {
+		if !o.Due.Before(q.From) && o.Due.Before(q.Until) {
+			f.Due++
+			f.Steps = add(f.Steps, q.From.Add(o.Due.Sub(q.From).Truncate(max(q.Step, 1))))
+			f.Fullest = add(f.Fullest, o.Due)
+		}
+	}
+	for _, at := range q.Times {
+		f.Times = append(f.Times, listing.DueCount{Time: at, Due: len(m.Due)})
+	}
+	return f, nil
+}
+
 // JobChanges returns Trail.
 func (m *Memory) JobChanges(context.Context, job.Key, listing.Page) ([]audit.Change, string, error) {
 	return m.Trail, "", nil

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"compress/gzip"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -419,6 +420,14 @@ func TestBrowsersAreSentToTheConsoleAndProgramsAreNot(t *testing.T) {
 	require.Equal(t, "/console/", b.get("/console").location)
 	b.get("/console/").has("Your first job", "Create and watch it")
 	require.Equal(t, http.StatusNotFound, b.get("/console/nowhere").status)
+	small := b.send(http.MethodGet, "/console/jobs", nil, func(r *http.Request) { r.Header.Set("Accept-Encoding", "br, gzip") })
+	require.Equal(t, "gzip", small.header.Get("Content-Encoding"))
+	unzipped, err := gzip.NewReader(strings.NewReader(small.text))
+	require.NoError(t, err)
+	text, err := io.ReadAll(unzipped)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "<h1>Jobs</h1>")
+	require.Empty(t, b.send(http.MethodHead, "/console/jobs", nil, nil).text)
 	require.Equal(t, http.StatusNotFound, b.get("/consoles").status)
 	style := b.get(regexp.MustCompile(`href="(/console/assets/[^"]+/console.css)"`).FindStringSubmatch(b.get("/console/jobs").text)[1])
 	require.Contains(t, style.header.Get("Cache-Control"), "immutable")

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"net/http"
@@ -222,9 +223,21 @@ func (s *Console) show(p *page, err error) {
 		http.Error(p.w, "The page could not be made: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
-	p.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	h := p.w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Vary", "Accept-Encoding, Cookie")
+	zipped := strings.Contains(p.r.Header.Get("Accept-Encoding"), "gzip")
+	if zipped {
+		h.Set("Content-Encoding", "gzip")
+	}
 	p.w.WriteHeader(p.status)
-	if p.r.Method != http.MethodHead {
+	switch {
+	case p.r.Method == http.MethodHead:
+	case zipped: // what is secret in a page, the token of its forms, is another text each time
+		out, _ := gzip.NewWriterLevel(p.w, gzip.BestSpeed) // the level is valid
+		_, _ = out.Write(text.Bytes())                     // the caller may be gone
+		_ = out.Close()
+	default:
 		_, _ = p.w.Write(text.Bytes()) // the caller may be gone
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"almanac/cmd/almanac/internal/settings"
 	"almanac/cmd/almanac/internal/wiring"
+	"almanac/console"
 	"almanac/devserver"
 	"almanac/internal/audit/header"
 	"almanac/internal/telemetry/sdktelemetry"
@@ -189,13 +190,17 @@ func (n node) ui() string {
 // printNode prints all addresses and a first command to try.
 func printNode(n node) {
 	command, remarks := firstCommand(n.Process, n.api)
+	consoleLine := ""
+	if n.Console {
+		consoleLine = "Console   " + n.url() + console.Path + "\n"
+	}
 	fmt.Fprintf(n.Out, `API       %[1]s
-Web UI    %[2]s
+%[7]sWeb UI    %[2]s
 Temporal  %[3]s (namespace %[4]s)
 Data      %[5]s
 
 Try:  %[6]s
-`, n.url(), cmp.Or(n.ui(), "none"), n.server.Address(), devserver.DefaultNamespace, n.Data, command)
+`, n.url(), cmp.Or(n.ui(), "none"), n.server.Address(), devserver.DefaultNamespace, n.Data, command, consoleLine)
 	for _, remark := range remarks {
 		fmt.Fprintf(n.Out, "      (%s)\n", remark)
 	}

@@ -107,6 +107,8 @@ func (s *Console) routes() {
 	}
 	s.mux.HandleFunc("POST "+root+job+"/edit", s.submitting(s.saveJob))
 	s.mux.HandleFunc("POST "+root+"/new", s.submitting(s.createJob))
+	s.mux.HandleFunc("POST "+root+"/jobs/{collection}/bulk", s.submitting(s.askBulk))
+	s.mux.HandleFunc("POST "+root+"/jobs/{collection}/bulk/do", s.submitting(s.doBulk))
 	s.mux.HandleFunc(root+"/", s.reading(func(*page) error { return errNoPage }))
 }
 

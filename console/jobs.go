@@ -36,6 +36,8 @@ type jobsView struct {
 	First  string
 	Last   string // the last name of the page
 	New    string // the link to a new job; "" if the caller may create none
+	Bulk   []bulkChoice
+	Filter string // what is selected, in the language of the API
 	Enable, Disable,
 	Filtered bool
 }
@@ -96,6 +98,10 @@ func (s *Console) list(p *page, collection string) error {
 		v.New = p.Link("/new" + escapedQuery("collection", v.Collection))
 	}
 	f := p.filter(v)
+	v.Filter = f.list.Filter
+	if collection != "" {
+		v.Bulk = p.mayBulk(collection)
+	}
 	found, err := s.client.Summaries(p.ctx, scope, f.list)
 	if err != nil {
 		return err

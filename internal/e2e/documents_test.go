@@ -69,20 +69,27 @@ func TestTheCommandThatTheStartPrintsWorksAlsoWithTokensAndCertificates(t *testi
 	require.NoError(t, err)
 	local, localKey, err := emulators.WriteCertificate(t.TempDir(), "localhost")
 	require.NoError(t, err)
-	for _, flags := range [][]string{
-		nil,
-		{"--token-file", file},
-		{"--tls-cert", named, "--tls-key", namedKey, "--allowed-hosts", "jobs.example.com"},
-		{"--tls-cert", local, "--tls-key", localKey, "--ca-file", local, "--token-file", file},
+	id := newIssuer(t)
+	policy := written(t, "assignments:\n- principal: {subject: alice}\n  role: contributor\n  scope: /\n")
+	ofFile, ofIssuer := strings.TrimSpace(string(token)), id.token(t, "alice", "jobs")
+	for _, tt := range []struct {
+		token string
+		flags []string
+	}{
+		{"", nil},
+		{ofFile, []string{"--token-file", file}},
+		{ofIssuer, []string{"--oidc-issuer", id.URL, "--oidc-audience", "jobs", "--access", policy}},
+		{"", []string{"--tls-cert", named, "--tls-key", namedKey, "--allowed-hosts", "jobs.example.com"}},
+		{ofFile, []string{"--tls-cert", local, "--tls-key", localKey, "--ca-file", local, "--token-file", file}},
 	} {
-		p := dev(t, t.TempDir(), flags...)
+		p := dev(t, t.TempDir(), tt.flags...)
 		command, printed := strings.CutPrefix(p.output[len(p.output)-1], "Try:")
 		require.True(t, printed, p.output)
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", command+" --silent --output /dev/null --write-out '%{http_code}'")
-		cmd.Env = append(os.Environ(), "TOKEN="+strings.TrimSpace(string(token)))
+		cmd.Env = append(os.Environ(), "TOKEN="+tt.token)
 		code, err := cmd.Output()
 		require.NoError(t, err)
-		require.Equal(t, "201", string(code), "%v: %s", flags, command)
+		require.Equal(t, "201", string(code), "%v: %s", tt.flags, command)
 	}
 }
 

@@ -74,5 +74,8 @@ func (r *Runner) hostFullError(in *Input, progress *Progress) error {
 // PutOff reports whether a failure is that of an attempt which was put off, since its host had reached its limit.
 func PutOff(err error) bool {
 	failed, ok := errors.AsType[*temporal.ApplicationError](err)
-	return ok && failed.Type() == ErrTypeUnsent && strings.HasSuffix(failed.Message(), HostFull)
+	return ok && failed.Type() == ErrTypeUnsent && SaysPutOff(failed.Message())
 }
+
+// SaysPutOff is [PutOff] for the message of a failure.
+func SaysPutOff(message string) bool { return strings.HasSuffix(message, HostFull) }

@@ -13,7 +13,9 @@ import (
 	"almanac/api"
 	"almanac/internal/audit"
 	"almanac/job"
+	"almanac/job/explain"
 	"almanac/job/input"
+	"almanac/job/lateness"
 	"almanac/job/listing"
 	"almanac/job/notification"
 )
@@ -52,6 +54,8 @@ type fake struct {
 	forecast          func(ctx context.Context, s listing.Scope, q listing.ForecastQuery) (listing.Forecast, error)
 	selects           func(ctx context.Context, k job.CollectionKey, q listing.SummaryQuery, names []string) ([]listing.Summary, []string, error)
 	bulk              func(ctx context.Context, k job.CollectionKey, action job.BulkAction, jobs []job.BulkJob, request string) []job.BulkResult
+	explain           func(ctx context.Context, k job.Key, q explain.Question) (explain.Answer, job.Key, error)
+	lateness          func(ctx context.Context, k job.CollectionKey, name string, p listing.Page) (lateness.Report, string, error)
 	test              func(ctx context.Context, k job.Key) ([]notification.Delivery, error)
 	deliveries        func(ctx context.Context, k job.CollectionKey) ([]notification.Delivery, error)
 	ready             func(ctx context.Context) error
@@ -63,6 +67,14 @@ func (f *fake) TestNotifications(ctx context.Context, k job.Key) ([]notification
 
 func (f *fake) Deliveries(ctx context.Context, k job.CollectionKey) ([]notification.Delivery, error) {
 	return f.deliveries(ctx, k)
+}
+
+func (f *fake) Explain(ctx context.Context, k job.Key, q explain.Question) (explain.Answer, job.Key, error) {
+	return f.explain(ctx, k, q)
+}
+
+func (f *fake) Lateness(ctx context.Context, k job.CollectionKey, name string, p listing.Page) (lateness.Report, string, error) {
+	return f.lateness(ctx, k, name, p)
 }
 
 var _ api.Scheduler = (*fake)(nil)

@@ -30,8 +30,10 @@ import (
 	"almanac/internal/audit"
 	"almanac/internal/ratelimit"
 	"almanac/job"
+	"almanac/job/explain"
 	"almanac/job/input"
 	"almanac/job/kind"
+	"almanac/job/lateness"
 	"almanac/job/listing"
 	"almanac/job/notification"
 )
@@ -238,6 +240,12 @@ func (m *backend) scheduler(t testing.TB) *fake {
 		upcoming: func(_ context.Context, s listing.Scope, until time.Time, _ listing.Page) ([]listing.Occurrence, string, error) {
 			k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: "g1", Name: "c1"}
 			return []listing.Occurrence{{Key: k.Job("j2"), Unread: "it did not answer in time"}, {Key: k.Job("j1"), Due: until}}, "", m.err
+		},
+		lateness: func(context.Context, job.CollectionKey, string, listing.Page) (lateness.Report, string, error) {
+			return report(), "token", m.err
+		},
+		explain: func(_ context.Context, k job.Key, _ explain.Question) (explain.Answer, job.Key, error) {
+			return explanation(), k, m.err
 		},
 		test: func(context.Context, job.Key) ([]notification.Delivery, error) {
 			return []notification.Delivery{delivery}, m.err

@@ -76,6 +76,8 @@ var (
 	takeBody      = route.Takes{Query: []string{"take"}, Body: true}
 	selected      = route.Takes{Query: []string{"$skiptoken"}, Body: true}
 	dueTime       = route.Takes{Query: []string{"due"}}
+	atTime        = route.Takes{Query: []string{"at"}}
+	timeSpan      = route.Takes{Query: []string{"from", "until", "$skiptoken"}}
 	named         = route.Takes{Repeatable: true}
 	namedPages    = route.Takes{Query: []string{"$filter", "$top", "$skip", "$skiptoken"}, Repeatable: true}
 )
@@ -143,6 +145,8 @@ func (s *server) collectionRoutes() []endpoint {
 			atOrBelow(access.ReadHistory), merged, s.errors.Handle(s.listHistoryAcross)},
 		{inGroup, get, collection + changes, "List the changes of a job collection", changed, pages,
 			to(s.listCollectionChanges)},
+		{inGroup, get, collection + "/lateness", "Say how late the jobs of a job collection ran", at(access.ReadHistory),
+			timeSpan, to(s.collectionLateness)},
 		{inGroup, get, collection + upcoming, "List when the jobs of a job collection come due",
 			atOrBelow(access.ReadJobs), mergedUntil, s.errors.Handle(s.listUpcoming)},
 		{inGroup, get, collection + summaries, "Search and sort the jobs of a job collection",
@@ -195,6 +199,9 @@ func (s *server) jobRoutes() []endpoint {
 			to(s.listHistory)},
 		{inGroup, get, oneJob + "/" + executions + "/:id", "Get an execution", at(access.ReadHistory), nothing,
 			to(s.getExecution)},
+		{inGroup, get, oneJob + "/explain", "Say why an occurrence of a job ran late or not at all", at(access.ReadHistory),
+			atTime, to(s.explainJob)},
+		{inGroup, get, oneJob + "/lateness", "Say how late a job ran", at(access.ReadHistory), timeSpan, to(s.jobLateness)},
 		{inGroup, get, oneJob + changes, "List the changes of a job", at(access.ReadChanges), pages, to(s.listJobChanges)},
 	}
 }

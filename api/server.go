@@ -33,6 +33,8 @@ type Scheduler interface {
 	Summaries
 	Forecasts
 	Bulk
+	Explanations
+	Reports
 	Trail
 	Notifications
 	Readiness

@@ -128,7 +128,7 @@ func TestReadersAndOperatorsSeeTheStatusAndContributorsAndOwnersTheResponse(t *t
 	}
 	require.ElementsMatch(t, []string{
 		"Jobs_Get", "Jobs_List", "Jobs_CreateOrUpdate", "Jobs_Create", "Jobs_Patch", "Jobs_Enable", "Jobs_Disable", "Jobs_Skip",
-		"Jobs_ListJobHistory", "Jobs_GetExecution", "Jobs_ListChanges", "Jobs_TestNotification",
+		"Jobs_ListJobHistory", "Jobs_GetExecution", "Jobs_ListChanges", "Jobs_Explain", "Jobs_TestNotification",
 		"Jobs_ListHistoryByResourceGroup", "Jobs_ListHistoryBySubscription", "JobCollections_ListHistory",
 		"JobCollections_ListChanges", "JobCollections_ListNotifications", "JobCollections_TestNotification",
 	}, shows)

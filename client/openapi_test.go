@@ -33,6 +33,9 @@ var types = map[string]any{
 	"JobCollectionQuota": client.Quota{}, "JobMaxRecurrence": client.MaxRecurrence{},
 	"Notification": client.Notification{}, "NotificationTarget": client.NotificationTarget{},
 	"JobDefinition": client.Job{}, "JobProperties": client.JobProperties{}, "JobStatus": client.JobStatus{}, "Retry": client.Retry{},
+	"Lateness": client.Lateness{}, "LatenessProperties": client.LatenessProperties{}, "LatenessPercentiles": client.LatenessPercentiles{},
+	"Percentiles": client.Percentiles{}, "LatenessBar": client.LatenessBar{}, "LateExecution": client.LateExecution{}, "UnreadJob": client.UnreadJob{},
+	"Explanation": client.Explanation{}, "ExplanationProperties": client.ExplanationProperties{}, "Split": client.Split{}, "Fact": client.Fact{},
 	"Execution": client.Execution{}, "ExecutionProperties": client.ExecutionProperties{},
 	"JobAction": client.Action{}, "JobErrorAction": client.Action{}, "HttpRequest": client.Request{}, "HttpAuthentication": client.Authentication{},
 	"StorageQueueMessage": client.QueueMessage{}, "ServiceBusQueueMessage": client.ServiceBusMessage{}, "ServiceBusTopicMessage": client.ServiceBusMessage{},
@@ -61,6 +64,7 @@ var others = map[string]string{
 var absent = map[string]string{
 	"JobCollectionQuota.maxJobOccurrence":          "without effect",
 	"HttpAuthentication.certificateExpirationDate": "another name of certificateExpiration",
+	"Lateness.nextLink":                            "a text or null; the methods follow it",
 	"JobErrorAction.errorAction":                   "", // of the other schema of the same type
 	"ServiceBusQueueMessage.topicPath":             "", "ServiceBusTopicMessage.queueName": "",
 }
@@ -141,7 +145,7 @@ func compareValue(t *testing.T, path string, s *openapi3.SchemaRef, of reflect.T
 	case of.Kind() == reflect.Struct:
 		compareType(t, path, s, of)
 	default:
-		kind := map[reflect.Kind]string{reflect.String: "string", reflect.Int: "integer", reflect.Bool: "boolean"}[of.Kind()]
+		kind := map[reflect.Kind]string{reflect.String: "string", reflect.Int: "integer", reflect.Bool: "boolean", reflect.Float64: "number"}[of.Kind()]
 		if v.Type == nil && kind == "string" { // a word, or one of several
 			require.True(t, len(v.AnyOf) > 0 || v.Extensions["const"] != nil || v.Const != nil, path)
 			return
@@ -183,11 +187,20 @@ var calls = map[string]func(context.Context, *client.Client) error{
 	"Jobs_Skip": func(ctx context.Context, c *client.Client) error {
 		return second(c.SkipOccurrence(ctx, "c", "j", time.Time{}))
 	},
-	"Jobs_Enable":                func(ctx context.Context, c *client.Client) error { return second(c.EnableJob(ctx, "c", "j")) },
-	"Jobs_Disable":               func(ctx context.Context, c *client.Client) error { return second(c.DisableJob(ctx, "c", "j")) },
-	"Jobs_Rerun":                 func(ctx context.Context, c *client.Client) error { return second(c.RerunJob(ctx, "c", "j", "r")) },
-	"JobCollections_Rerun":       func(ctx context.Context, c *client.Client) error { return drained(c.RerunJobs(ctx, "c", "r", none)) },
-	"Jobs_GetExecution":          func(ctx context.Context, c *client.Client) error { return second(c.Execution(ctx, "c", "j", "1-2")) },
+	"Jobs_Enable":          func(ctx context.Context, c *client.Client) error { return second(c.EnableJob(ctx, "c", "j")) },
+	"Jobs_Disable":         func(ctx context.Context, c *client.Client) error { return second(c.DisableJob(ctx, "c", "j")) },
+	"Jobs_Rerun":           func(ctx context.Context, c *client.Client) error { return second(c.RerunJob(ctx, "c", "j", "r")) },
+	"JobCollections_Rerun": func(ctx context.Context, c *client.Client) error { return drained(c.RerunJobs(ctx, "c", "r", none)) },
+	"Jobs_GetExecution":    func(ctx context.Context, c *client.Client) error { return second(c.Execution(ctx, "c", "j", "1-2")) },
+	"Jobs_Lateness": func(ctx context.Context, c *client.Client) error {
+		return second(c.JobLateness(ctx, "c", "j", time.Time{}, time.Time{}))
+	},
+	"JobCollections_Lateness": func(ctx context.Context, c *client.Client) error {
+		return second(c.CollectionLateness(ctx, "c", time.Unix(0, 0), time.Unix(1, 0)))
+	},
+	"Jobs_Explain": func(ctx context.Context, c *client.Client) error {
+		return second(c.Explain(ctx, "c", "j", "2026-01-31T08:30"))
+	},
 	"Jobs_ListJobHistory":        func(ctx context.Context, c *client.Client) error { return drained(c.History(ctx, "c", "j", none)) },
 	"Jobs_ListChanges":           func(ctx context.Context, c *client.Client) error { return drained(c.Changes(ctx, "c", "j", none)) },
 	"JobCollections_ListChanges": func(ctx context.Context, c *client.Client) error { return drained(c.CollectionChanges(ctx, "c", none)) },

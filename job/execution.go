@@ -143,7 +143,17 @@ type Record struct {
 	Execution
 	Attempt
 
-	PutOff int // how often its activity was put off, since its host had no place
+	PutOff int    // how often its activity was put off, since its host had no place
+	WhyNot string // of an occurrence that was not run, as in the message; see reasons.go
+
+	// Rest is that of an entry which stands for many occurrences that were not run.
+	Rest *Rest
+}
+
+// A Rest is occurrences that were not run and have one entry together.
+type Rest struct {
+	Count  int
+	Before time.Time // when the first of them is due that has an entry of its own
 }
 
 // Lateness returns how long after its due time an execution began. ok is false for an entry that does not begin an

@@ -64,6 +64,7 @@ func TestAJobThatIsDueAnHourEarlierWithNewTimeZonesRunsInTime(t *testing.T) {
 		changes := call(t, http.MethodGet, jobs+"/changes", "")
 		require.Contains(t, changes.body, "The job was planned again with the time zones of 2031b, before with those of 2031a; next occurrence: "+
 			due.Format(time.RFC3339)+", before: "+due.Add(time.Hour).Format(time.RFC3339)+".")
+		because(t, why(t, jobs, due.Add(time.Hour).Format(time.RFC3339)), "notDue", "zoneDataChanged", "newer time zone data moved it to ")
 	}
 	require.Equal(t, due.Format(time.RFC3339), call(t, http.MethodGet, p.url+"/jobCollections/default/jobs/by-start", "").get("properties.startTime"))
 	require.Contains(t, log.String(), "release=2031b")

@@ -332,18 +332,19 @@ func (r *runReader) marker(e *history.HistoryEvent) {
 // decision; the records start at it, 100 ns apart.
 func dropped(d *plan.Dropped, at time.Time) []job.Record {
 	var records []job.Record
-	add := func(due time.Time, message string) {
+	add := func(due time.Time, rest *job.Rest, message string) {
 		at = at.Add(-100 * time.Nanosecond) // the resolution of IDs in the history
 		records = append(records, job.Record{
 			Execution: job.Execution{Due: due, Repeat: d.Repeat, ActionName: job.MainAction},
 			Attempt:   job.Attempt{Number: 1, Start: at, End: at, Outcome: d.Outcome, Message: message},
+			WhyNot:    d.Why, Rest: rest,
 		})
 	}
 	for _, due := range slices.Backward(d.Newest) {
-		add(due, d.Outcome.NotRun(d.Why)+".")
+		add(due, nil, d.Outcome.NotRun(d.Why)+".")
 	}
 	if rest := d.Count - len(d.Newest); rest > 0 {
-		add(d.First, fmt.Sprintf("%d occurrences, the first of which was due at %s and the last before %s, were not run: %s.",
+		add(d.First, &job.Rest{Count: rest, Before: d.Newest[0]}, fmt.Sprintf("%d occurrences, the first of which was due at %s and the last before %s, were not run: %s.",
 			rest, d.First.Format(time.RFC3339), d.Newest[0].Format(time.RFC3339), d.Why))
 	}
 	return records

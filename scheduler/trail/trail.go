@@ -105,6 +105,9 @@ type change struct {
 	audit.Change
 	event  int64
 	update update
+
+	after snapshot    // of the job after the change
+	moved *plan.Moved // by which it was planned again with other time zones
 }
 
 // An update is an update of a workflow that has been accepted, or a signal.
@@ -189,6 +192,7 @@ func (r *runReader) event(e *history.HistoryEvent) {
 			return
 		}
 		c.Status, c.Differences = audit.Succeeded, r.subject.apply(c.update.name, r.decoder(c.update.args))
+		c.after = snapshotOf(r.subject)
 	case e.GetWorkflowExecutionSignaledEventAttributes() != nil:
 		a := e.GetWorkflowExecutionSignaledEventAttributes()
 		if operation := r.subject.operation(a.GetSignalName(), nothing); operation != "" {
@@ -246,7 +250,7 @@ func (r *runReader) replanned(e *history.HistoryEvent) {
 		}
 		return t.UTC().Format(time.RFC3339)
 	}
-	r.add(e, change{Change: audit.Change{
+	r.add(e, change{moved: p.Moved, Change: audit.Change{
 		Operation: audit.PlanJob, Status: audit.Succeeded, Actor: audit.Actor{Caller: audit.Itself},
 		Message: "The job was planned again with the time zones of " + p.Zone.Release +
 			", before with those of " + p.Moved.Release +
@@ -256,6 +260,7 @@ func (r *runReader) replanned(e *history.HistoryEvent) {
 
 func (r *runReader) add(e *history.HistoryEvent, c change) {
 	c.ID, c.Time, c.event = position(r.runID, e.GetEventId()), e.GetEventTime().AsTime(), e.GetEventId()
+	c.after = snapshotOf(r.subject)
 	r.changes = append(r.changes, c)
 }
 

@@ -1,0 +1,232 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"almanac/internal/audit"
+	"almanac/job"
+)
+
+// skippedAhead answers for an occurrence that was skipped and has no entry, since it is to come or it was taken back.
+func (r *reasoner) skippedAhead() bool {
+	for i := range r.Job.Skips {
+		if !r.Job.Skips[i].Equal(r.At) {
+			continue
+		}
+		for k := range r.Versions { // newest first
+			v := &r.Versions[k]
+			next, ok := time.Time{}, false
+			if t := r.times(&v.Definition); t != nil {
+				next, ok = t.Without(slices.DeleteFunc(slices.Clone(r.Job.Skips), r.At.Equal)).After(v.Time)
+			}
+			if v.Operation == audit.SkipJob && v.Status == audit.Succeeded && ok && next.Equal(r.At) {
+				return r.skipped(v.Time)
+			}
+		}
+		return r.skipped(time.Time{})
+	}
+	return false
+}
+
+// inactive answers if the job or its collection was disabled.
+func (r *reasoner) inactive() bool {
+	v := r.version
+	if r.future() || v == nil && r.FromStart {
+		v = &Version{Definition: r.Job.Definition, CollectionDisabled: r.Job.CollectionDisabled}
+	}
+	if v == nil || v.Active() {
+		return false
+	}
+	r.due()
+	cause, by := r.inactiveSince(v)
+	if r.future() {
+		return r.say(WillNotRun, cause, "It will not run unless that changes: %s.", by)
+	}
+	return r.say(DidNotRun, cause, "It did not run: %s.%s", by, r.until())
+}
+
+// until says when the job was active again after the time that is asked about; "" if it was not, or that is not known.
+func (r *reasoner) until() string {
+	for _, v := range slices.Backward(r.Versions) {
+		if v.Time.After(r.At) && v.Active() && v.Status == audit.Succeeded {
+			r.changed(&v.Change, FromChanges, "changed that")
+			return fmt.Sprintf(" It was active again from %s.", r.clock(v.Time))
+		}
+	}
+	return ""
+}
+
+// inactiveSince says by whom and when a version that is not active was disabled.
+func (r *reasoner) inactiveSince(v *Version) (Cause, string) {
+	if v.Definition.State != job.StateDisabled {
+		return r.collectionChange(later(v.Time, r.At))
+	}
+	var by *Version
+	for i := range r.Versions {
+		one := &r.Versions[i]
+		if one.Status != audit.Succeeded || !r.future() && one.Time.After(r.At) {
+			continue
+		}
+		if one.Definition.State != job.StateDisabled {
+			break
+		}
+		by = one
+	}
+	if by == nil {
+		return Disabled, "the job is disabled; by whom is not kept any more"
+	}
+	if by.Operation == audit.WriteJob && by == &r.Versions[len(r.Versions)-1] && by.Differences == nil {
+		r.changed(&by.Change, FromChanges, "created the job disabled")
+		return Disabled, fmt.Sprintf("%s created the job disabled, at %s", who(&by.Change), r.clock(by.Time))
+	}
+	what := "disabled the job"
+	if by.Message != "" {
+		what += ": " + strings.TrimSuffix(by.Message, ".")
+	}
+	r.changed(&by.Change, FromChanges, what)
+	return Disabled, fmt.Sprintf("%s disabled the job at %s", who(&by.Change), r.clock(by.Time))
+}
+
+// collectionChange says by whom and when the job collection was disabled that is disabled at a time.
+func (r *reasoner) collectionChange(at time.Time) (Cause, string) {
+	for i := range r.Collection { // newest first
+		c := &r.Collection[i]
+		writes := c.Operation == audit.WriteCollection && slices.ContainsFunc(c.Differences, func(d audit.Difference) bool {
+			return d.Path == "properties.state"
+		})
+		if c.Time.After(at.Add(time.Second)) || c.Operation != audit.DisableCollection && !writes || c.Status == audit.Failed {
+			continue
+		}
+		r.changed(c, FromCollection, "disabled the job collection")
+		return CollectionDisabled, fmt.Sprintf("%s disabled the job collection at %s", who(c), r.clock(c.Time))
+	}
+	return CollectionDisabled, "the job collection was disabled; by whom is not kept any more"
+}
+
+// countUsedUp answers if the job has run as often as it may.
+func (r *reasoner) countUsedUp() bool {
+	rec := r.definition().Recurrence
+	if rec == nil || rec.Count == 0 {
+		return false
+	}
+	left := rec.Count - r.Job.Started
+	if left > 0 && !r.future() {
+		return false
+	}
+	if left > 0 { // those before it use them up
+		t, at := r.times(r.definition()), r.Now
+		if t == nil {
+			return false
+		}
+		t = t.Without(r.Job.Skips)
+		for ; left > 0; left-- {
+			next, ok := t.After(at)
+			if !ok || !next.Before(r.At) {
+				return false
+			}
+			at = next
+		}
+	}
+	r.due()
+	r.fact(r.At, FromJob, "recurrence.count is %d, and %d occurrences were started.", rec.Count, r.Job.Started)
+	if r.future() {
+		return r.say(WillNotRun, CountReached, "It will not run: the job's count, %d, will be used up by the occurrences before it.", rec.Count)
+	}
+	last := ""
+	if s := r.Job.Status.LastExecutionTime; s != nil {
+		last = " The last execution began at " + r.clock(s.Time) + "."
+	}
+	return r.say(NotDue, CountReached, "It did not run: the job's count, %d, was used up.%s", rec.Count, last)
+}
+
+// executing answers for an execution that has not ended.
+func (r *reasoner) executing() bool {
+	st := r.Standing
+	if st == nil || r.future() {
+		return false
+	}
+	r.due()
+	attempts, _ := r.entries()
+	for i := range attempts {
+		r.attempt(&attempts[i])
+	}
+	r.answer.Execution = st.Name
+	if st.Reason != "" {
+		r.fact(r.Now, FromExecution, "%s", st.Reason).Name = st.Name
+	}
+	switch {
+	case st.Retry != nil && st.Stage == job.StageWaiting:
+		why := ""
+		if st.Retry.LastError != nil {
+			why = ": " + strings.TrimSuffix(st.Retry.LastError.Message, ".")
+		}
+		when := ""
+		if st.Retry.NextAttemptTime != nil {
+			when = " The next one begins at " + r.clock(st.Retry.NextAttemptTime.Time) + "."
+		}
+		return r.say(Pending, WaitingForRetry, "It has not succeeded yet: %d of %d attempts failed%s.%s", st.Retry.Attempt-1, st.Retry.MaxAttempts, why, when)
+	case st.Full:
+		return r.say(Pending, HostLimit, "It waits: its host has as many unanswered requests as a worker makes at once.")
+	case st.Stage == job.StageRunning:
+		return r.say(Pending, Running, "It is running: an attempt is being made.")
+	}
+	if away, sentence := r.absence(r.At, r.Now); away > 0 {
+		return r.say(Pending, NoWorker, "It has not begun: %s.", sentence)
+	}
+	return r.say(Pending, WaitedForWorker, "It has not begun: %s", stop(lowerFirst(st.Reason)))
+}
+
+// undecided answers for an occurrence that is due, and about which nothing is recorded yet.
+func (r *reasoner) undecided() bool {
+	next := r.Job.Status.NextExecutionTime
+	if next == nil || next.After(r.At) || !r.Job.Definition.State.Final() && next.After(r.Now) {
+		return false
+	}
+	r.due()
+	if away, sentence := r.absence(r.At, r.Now); away > 0 {
+		return r.say(Pending, NoWorker, "It has not begun: %s. What becomes of it is decided when one does.", sentence)
+	}
+	for i := range r.Records {
+		if one := &r.Records[i]; one.Due.Before(r.At) && one.Outcome.Failed() {
+			continue
+		}
+	}
+	if r.Job.Executing || r.Job.Running != nil {
+		return r.say(Pending, Overlapped, "It has not begun: the execution before it has not ended.")
+	}
+	return r.say(Pending, WaitedForWorker, "It has not begun, and no reason is recorded yet.")
+}
+
+// toCome answers for an occurrence that will run.
+func (r *reasoner) toCome() bool {
+	if !r.future() {
+		return false
+	}
+	r.due()
+	d := r.definition()
+	hazard := func(format string, args ...any) {
+		r.answer.Hazards = append(r.answer.Hazards, fmt.Sprintf(format, args...))
+	}
+	if _, sentence := r.absence(r.Now.Add(-time.Second), r.Now); sentence != "" {
+		hazard("%s", upper(sentence)+".")
+	}
+	if retry := r.Job.Status.Retry; retry != nil && d.Recurrence.Overlap() != job.OverlapAllowAll {
+		hazard("The execution before it waits for its retry. If it has not ended by then, overlapPolicy %s decides.", d.Recurrence.Overlap())
+	} else if d.Recurrence.Overlap() == job.OverlapSkip {
+		hazard("It does not run if the execution before it is still running: overlapPolicy is Skip.")
+	}
+	if n := d.DisableAfter; n > 0 && r.Job.Status.ConsecutiveFailures > 0 {
+		hazard("The job is disabled after %d failures in a row; %d executions in a row have failed.", n, r.Job.Status.ConsecutiveFailures)
+	}
+	if d.Recurrence != nil && d.Recurrence.Count > 0 {
+		hazard("recurrence.count is %d, and %d occurrences were started.", d.Recurrence.Count, r.Job.Started)
+	}
+	unless := "if a worker is there"
+	if len(r.answer.Hazards) > 0 {
+		unless = "unless something prevents it: " + strings.TrimSuffix(lowerFirst(r.answer.Hazards[0]), ".")
+	}
+	return r.say(WillRun, OnSchedule, "It will run at %s, %s.", r.clock(r.At), unless)
+}

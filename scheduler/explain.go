@@ -1,0 +1,134 @@
+package scheduler
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"go.temporal.io/api/workflowservice/v1"
+
+	"almanac/activities"
+	"almanac/internal/audit"
+	"almanac/job"
+	"almanac/job/explain"
+	"almanac/job/listing"
+	"almanac/job/presence"
+	"almanac/job/timetable"
+	"almanac/recurrence"
+	"almanac/scheduler/core"
+)
+
+// maxChanges is how many changes of a job collection are read at most to find who disabled it.
+const maxChanges = 1000
+
+// Explain says why the occurrence of a job that was due at a time ran late or not at all, or whether one to come will
+// run. It returns the job's key with the names as they were first written.
+func (s *Service) Explain(ctx context.Context, k job.Key, q explain.Question) (a explain.Answer, found job.Key, err error) {
+	if err := k.Validate(); err != nil {
+		return a, k, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, core.HistoryTimeout)
+	defer cancel()
+	var j job.Job
+	if err := s.core.Status(ctx, k.WorkflowID(), &j); err != nil {
+		return a, k, s.core.ReadError(ctx, err, k)
+	}
+	running := j.Running
+	j = j.At(s.core.Now())
+	s.showFailures(ctx, &j)
+	s.explain(ctx, j.Key.Collection, &j)
+	j.Running = running
+	f := explain.Facts{Now: s.core.Now().UTC(), Job: j}
+	f.At, f.Local = q.Time(zoneOf(&j.Definition))
+	if q == (explain.Question{}) {
+		f.At = latest(&j, f.Now)
+	}
+	err = s.gather(ctx, &f)
+	return explain.Why(&f), j.Key, s.core.Error(ctx, err, core.MissingJob(k))
+}
+
+// latest returns when the latest occurrence of a job was due; when the first one will be if none was.
+func latest(j *job.Job, now time.Time) time.Time {
+	t, err := timetable.Of(&j.Definition, j.Created)
+	if err != nil {
+		return now.Truncate(time.Second)
+	}
+	if last, ok := t.Last(now); ok {
+		return last
+	}
+	if next, ok := t.After(now); ok {
+		return next
+	}
+	return now.Truncate(time.Second)
+}
+
+// zoneOf returns the zone of a job; UTC if it has none.
+func zoneOf(d *job.Definition) *time.Location {
+	if d.Recurrence != nil && d.Recurrence.TimeZone != "" {
+		if zone, err := recurrence.LoadLocation(d.Recurrence.TimeZone); err == nil {
+			return zone
+		}
+	}
+	return time.UTC
+}
+
+// gather reads what is recorded around the time. What cannot be read beside the job's own history is noted.
+func (s *Service) gather(ctx context.Context, f *explain.Facts) (err error) {
+	k := f.Job.Key
+	described, err := s.core.Temporal.DescribeWorkflowExecution(ctx, k.WorkflowID(), "")
+	if err != nil {
+		return err
+	}
+	if f.Records, f.Complete, err = s.history.Around(ctx, described, f.At, f.Now); err != nil {
+		return err
+	}
+	if f.Versions, f.FromStart, err = s.trail.Versions(ctx, k, f.At); err != nil {
+		return err
+	}
+	f.Standing = s.standing(ctx, &f.Job, described, f.At, f.Now)
+	unread := func(what string, err error) {
+		f.Unread = append(f.Unread, what)
+		s.core.Log.WarnContext(ctx, "a fact of an explanation could not be read", slog.String("job", k.ARMID()), slog.String("fact", what), slog.Any("error", err))
+	}
+	if log, err := s.workers.Read(ctx); err != nil {
+		unread("which workers were there", err)
+	} else {
+		f.Workers = new(presence.Log)
+		*f.Workers = log
+	}
+	if slices.ContainsFunc(f.Versions, func(v explain.Version) bool { return v.CollectionDisabled }) ||
+		slices.ContainsFunc(f.Records, func(r job.Record) bool { return r.WhyNot == job.WhyCollectionChanged }) {
+		if f.Collection, err = s.collectionChanges(ctx, k.Collection); err != nil {
+			unread("the changes of the job collection", err)
+		}
+	}
+	return nil
+}
+
+// collectionChanges returns the newest changes of a collection.
+func (s *Service) collectionChanges(ctx context.Context, k job.CollectionKey) (all []audit.Change, err error) {
+	all, _, err = s.trail.Collection(ctx, k, listing.Page{Top: maxChanges})
+	return all, err
+}
+
+// standing returns how the execution stands that was due at a time; nil if none is being executed.
+func (s *Service) standing(
+	ctx context.Context, j *job.Job, described *workflowservice.DescribeWorkflowExecutionResponse, at, now time.Time,
+) *explain.Standing {
+	if j.Running == nil {
+		return nil
+	}
+	i := slices.IndexFunc(j.Running.Executions, func(o job.Ongoing) bool { return o.Due.Truncate(time.Second).Equal(at) })
+	if i < 0 {
+		return nil
+	}
+	o := &j.Running.Executions[i]
+	name := job.ExecutionName(j.Registration, o.Repeat)
+	p := s.pendingOf(ctx, j.Key.WorkflowID(), described)[o.Activity]
+	st := standingOf(name, o, p, now)
+	return &explain.Standing{
+		Name: name, Stage: st.stage, Reason: st.reason, Retry: st.retry,
+		Full: p != nil && st.stage == job.StageWaiting && activities.SaysPutOff(p.unsent),
+	}
+}

@@ -92,7 +92,7 @@ func (s *Console) routes() {
 	s.mux.HandleFunc("GET "+root+"/assets/{version}/{file}", serveAsset)
 	for path, show := range map[string]func(*page) error{
 		"/{$}": s.home, "/jobs": s.allJobs, "/jobs/{collection}": s.jobs, job: s.job,
-		job + "/edit": s.editJob, "/new": s.newJob,
+		job + "/explain": s.explain, job + "/edit": s.editJob, "/new": s.newJob,
 		job + "/delete": s.confirmDelete, job + "/executions/{execution}": s.execution, "/activity": s.activity, "/about": s.about,
 	} {
 		s.mux.HandleFunc("GET "+root+path, s.reading(show))

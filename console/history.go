@@ -30,7 +30,11 @@ type occurrence struct {
 	Said       said
 	By         string // who ran it by hand
 	Late, Took string
+	Why, Link  string    // the words of the link to why it was as it was, and the link
 	Attempts   []attempt // of an execution with several
+
+	due    time.Time
+	isLate bool // by a second or more
 }
 
 // An attempt is one of an execution.
@@ -70,6 +74,13 @@ func (p *page) history(v *jobView, j *client.Job, clock clock) (h history, err e
 		retrying = s.Retry.Execution
 	}
 	h.group(found.Value, retrying, clock)
+	for i := range h.Rows {
+		row := &h.Rows[i]
+		if row.Why = whyOf(row.Mark, row.Late, row.isLate); row.due.IsZero() || row.By != "" {
+			row.Why = ""
+		}
+		row.Link = p.explainLink(v.Collection, v.Name, row.due)
+	}
 	if found.Next != "" {
 		h.Older = pageLink(link, "before", found.Next) + "#history"
 	}
@@ -129,7 +140,7 @@ func (h *history) occurrence(attempts []client.HistoryProperties, waits bool, cl
 	}
 	o.Mark = markOf(last.Status)
 	o.Word, o.Said = words[o.Mark], saidOf(last.Message)
-	o.At = clock.at(last.ExpectedExecutionTime)
+	o.At, o.due = clock.at(last.ExpectedExecutionTime), last.ExpectedExecutionTime
 	if o.At == nil {
 		o.At = clock.at(attempts[0].StartTime)
 	}
@@ -148,7 +159,7 @@ func (h *history) occurrence(attempts []client.HistoryProperties, waits bool, cl
 		o.By = attempts[0].Caller
 	}
 	if late, ok := attempts[0].Lateness(); ok && o.By == "" {
-		o.Late = length(late)
+		o.Late, o.isLate = length(late), late >= time.Second
 		h.late = append(h.late, late)
 	}
 	if ran := last.Status == client.OutcomeCompleted || last.Status == client.OutcomeFailed; ran && attempts[0].RetryCount == 0 {

@@ -19,6 +19,7 @@ type jobView struct {
 	Path             string // of the job, without the console's own
 	Row              jobRow
 	Zone             string // of the job
+	Suffix           string // the zone, where the words do not have it
 	Sends            string
 	Numbers          []number
 	Trouble          *trouble
@@ -26,6 +27,7 @@ type jobView struct {
 
 	History     history
 	Runs        nextRuns
+	Lateness    latenessView
 	Changes     []changeRow
 	NoChanges   string // why they are not shown
 	MoreChanges bool
@@ -70,11 +72,17 @@ func (s *Console) job(p *page) error {
 		return err
 	}
 	v.Zone, v.Sends = zoneOf(&j.Properties), sends(&j.Properties.Action)
+	if j.Properties.Recurrence != nil && !strings.HasSuffix(v.Row.When, v.Zone) {
+		v.Suffix = v.Zone
+	}
 	clock := p.Clock.For(j.Properties.Recurrence)
 	if v.History, err = p.history(v, &j, clock); err != nil {
 		return err
 	}
 	if v.Runs, err = p.nextRuns(v, &j, clock); err != nil {
+		return err
+	}
+	if v.Lateness, err = p.lateness(v, clock); err != nil {
 		return err
 	}
 	if err := p.changes(v, clock); err != nil {

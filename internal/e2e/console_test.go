@@ -101,6 +101,14 @@ func TestTheConsoleShowsAJobThroughItsLife(t *testing.T) {
 	for _, shown := range []string{"Failed at <time", "418 I&#39;m a teapot", "1 failed", "run by hand, by 127.0.0.1", "changed 1 member", "<del>&#34;" + target.URL + "/fine"} {
 		require.Contains(t, text, shown)
 	}
+	require.Contains(t, see(job+"/explain"), `<p class="say answer">`)
+	require.Contains(t, see(job+"?lateness=P1D"), "The histogram as a table")
+	list := "/console/jobs/" + collection
+	text, _ = send(list, list+"/bulk", url.Values{"action": {"skip"}, "job": {"nightly"}})
+	require.Contains(t, text, "Skip next: 1 job of")
+	selection := regexp.MustCompile(`name="selection" value="([^"]+)"`).FindStringSubmatch(text)[1]
+	text, _ = send(list, list+"/bulk/do", url.Values{"action": {"skip"}, "selection": {html.UnescapeString(selection)}, "changes": {"1"}})
+	require.Contains(t, text, "1 done")
 	text, _ = send(job, job+"/disable", url.Values{})
 	require.Contains(t, text, "Nothing of it is sent until someone enables it.")
 	require.Contains(t, see("/console/jobs/"+collection), ">disabled<")

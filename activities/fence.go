@@ -71,7 +71,7 @@ func leaseLeft(l *lease.Lease) int {
 // counts as lost asks no more. A lease that is longer than the heartbeat timeout needs a longer one.
 func (r *Runner) fence(ctx context.Context, in *Input, recorded []job.Attempt, least time.Duration, h *heldAttempt, c *lossClock) (*lease.Lease, error) {
 	for {
-		if max(0, in.Execution.Due.Sub(r.Clock.Now()))+least > c.timeout {
+		if least > leaseTime && max(0, in.Execution.Due.Sub(r.Clock.Now()))+least > c.timeout {
 			r.lengthen(ctx, c)
 		}
 		if lost := c.lost(); h != nil && !c.fenced && !lost.IsZero() && time.Now().After(lost) {

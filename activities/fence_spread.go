@@ -36,8 +36,9 @@ func fenceSpread(together int, each, most time.Duration) (first, last time.Durat
 	return last + min(most, small*leastFenceTime+(n-small)*each), last
 }
 
-// awaitFence waits until the attempt's time to pass the fence. A herd may grow until the last of the windows begins.
-func (r *Runner) awaitFence(ctx context.Context, in *Input, h *heldAttempt) error {
+// awaitFence waits until the attempt's time to pass the fence. A herd may grow until the last of the windows begins. If
+// it is smaller than the one before, by which the loss time was chosen, its fences are as early before that as they were.
+func (r *Runner) awaitFence(ctx context.Context, in *Input, h *heldAttempt, c *lossClock) error {
 	if h == nil {
 		return nil
 	}
@@ -51,7 +52,8 @@ func (r *Runner) awaitFence(ctx context.Context, in *Input, h *heldAttempt) erro
 			return err
 		}
 		first, last := fenceSpread(r.holds.size(h), r.pace.time(), most)
-		if ahead := last + time.Duration(h.spread*float64(first-last)); ahead > mostMargin+maxWindowOnce || window == maxWindowOnce {
+		ahead := max(last+time.Duration(h.spread*float64(first-last)), r.Clock.Until(in.Execution.Due)-c.until(fenceToLoss))
+		if ahead > mostMargin+maxWindowOnce || window == maxWindowOnce {
 			return r.waitUntil(ctx, in.Execution.Due.Add(-ahead))
 		}
 	}

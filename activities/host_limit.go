@@ -44,12 +44,13 @@ func hostKey(a *job.Action) string {
 	return "unknown"
 }
 
-// awaitHost waits until the host is below its limit. It returns errHostFull if that takes longer than
-// fullWait after the due time, or almost until the attempt counts as lost, or the error of wait.
-func (r *Runner) awaitHost(ctx context.Context, in *Input, c *lossClock) error {
-	key, lost := hostKey(&in.Action), c.lost()
+// awaitHost waits until the host is below its limit. It returns errHostFull if that takes longer than fullWait after the
+// due time, or the error of wait. An attempt that would count as lost before that sends a heartbeat.
+func (r *Runner) awaitHost(ctx context.Context, in *Input, recorded []job.Attempt, c *lossClock) error {
+	key := hostKey(&in.Action)
 	for r.hosts.Full(key, r.PerHost) {
-		if r.Clock.Until(in.Execution.Due) < -fullWait || !lost.IsZero() && time.Until(lost) < 2*fullInterval {
+		near := c.until(2*fullInterval) < 0
+		if r.Clock.Until(in.Execution.Due) < -fullWait || near && !r.beat(ctx, recorded, c) {
 			r.hosts.Warn(r.Log, key, in.Action.Host(), r.PerHost)
 			return errHostFull
 		}
@@ -58,6 +59,16 @@ func (r *Runner) awaitHost(ctx context.Context, in *Input, c *lossClock) error {
 		}
 	}
 	return nil
+}
+
+// beat sends a heartbeat of an attempt that has passed no fence, and reports whether the server recorded it.
+func (r *Runner) beat(ctx context.Context, recorded []job.Attempt, c *lossClock) bool {
+	start := time.Now()
+	if r.heartbeat(ctx, Progress{Attempts: recorded}) != nil {
+		return false
+	}
+	c.heard = start
+	return true
 }
 
 // hostFullError returns the error by which the server retries an attempt whose host had reached its limit.

@@ -76,6 +76,25 @@ func TestASilentHostHasOnlySoManyRequests(t *testing.T) {
 	}
 }
 
+func TestAnAttemptThatIsLostSoonWaitsForItsHostAllTheSame(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newTimedRunner(0).Runner
+		r.PerHost = 1
+		start, free := time.Now(), sync.OnceFunc(r.OccupyHost(get("http://silent.example/")))
+		defer free()
+		time.AfterFunc(20*time.Second+700*time.Millisecond, free)
+		k := task{heartbeat: 20*time.Second + 450*time.Millisecond}
+		attempts, err := k.run(t, r, to("silent.example", 20*time.Second))
+		require.NoError(t, err)
+		require.WithinDuration(t, start.Add(20*time.Second+700*time.Millisecond), attempts[0].Start, 300*time.Millisecond)
+		beats := k.server.beats()
+		require.Len(t, beats, 2)
+		require.Zero(t, beats[0].Sent, "it keeps the attempt from being lost, and is no fence")
+		require.Equal(t, 1, beats[1].Sent)
+	})
+}
+
 func TestRequestsToOneReceiverAreCountedTogether(t *testing.T) {
 	t.Parallel()
 	queue := func(account string) *job.Action {

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"log/slog"
+	"math"
 	"time"
 
 	"go.temporal.io/api/activity/v1"
@@ -30,7 +31,7 @@ const (
 	// fence is the last one: how long after its due time an attempt that is held counts as lost if the server has no
 	// heartbeat of it, such as that of its fence.
 	// busyHeldLoss is the most otherwise; a worker that takes over sends until takeUpLimit.
-	MinHeldLoss  = 1350 * time.Millisecond
+	MinHeldLoss  = 1450 * time.Millisecond
 	MaxHeldLoss  = 3 * time.Second
 	busyHeldLoss = 20 * time.Second
 
@@ -43,7 +44,7 @@ const (
 
 	// time from the fence of an attempt of a small herd until it is lost without it: longer than the polls of a worker
 	// that was lost stay open, since the server would give it to one of these
-	fenceToLoss = 1500 * time.Millisecond
+	fenceToLoss = MinHeldLoss + leastMargin
 
 	calm           = 300                  // attempts held together up to which their loss time is MinHeldLoss
 	lossPerAttempt = 6 * time.Millisecond // for each further one
@@ -63,7 +64,10 @@ func (r *Runner) heldLoss(together int, spread float64) time.Duration {
 	if together <= large {
 		first, last := fenceSpread(together, leastFenceTime, maxWindowOnce)
 		ahead := last + time.Duration(spread*float64(first-last))
-		least -= max(0, ahead-(fenceToLoss-MinHeldLoss))
+		least -= ahead - leastMargin
+		if together > calm {
+			least = max(least, MinHeldLoss+time.Millisecond) // it tells the job that the herd is large
+		}
 	} else {
 		least = max(least, min(r.Completions.LongestWait(), busyHeldLoss))
 	}
@@ -104,6 +108,14 @@ func (c *lossClock) lost() time.Time {
 		return time.Time{}
 	}
 	return c.heard.Add(c.timeout)
+}
+
+// until returns the time that is left until so long before the attempt counts as lost; without end if it never does.
+func (c *lossClock) until(before time.Duration) time.Duration {
+	if c.timeout == 0 {
+		return math.MaxInt64 / 2
+	}
+	return time.Until(c.lost().Add(-before))
 }
 
 // interval returns the time between two heartbeats, which leaves retryTime or half of the timeout for another try.

@@ -167,9 +167,10 @@ func TestTheLossTimeGrowsWithTheAttemptsThatAreHeldTogether(t *testing.T) {
 		want     time.Duration
 	}{
 		{"one", 1, 0, 400 * time.Millisecond, activities.MinHeldLoss},
-		{"as many as their fences are quick", activities.Calm, 0, 0, activities.MinHeldLoss - 150*time.Millisecond},
-		{"one of these whose fence is earlier", activities.Calm, 0.8, 0, activities.MinHeldLoss - 750*time.Millisecond},
-		{"more", activities.Calm + 100, 0, 0, activities.MinHeldLoss + 450*time.Millisecond},
+		{"as many as their fences are quick", activities.Calm, 0, 0, activities.MinHeldLoss - 250*time.Millisecond},
+		{"one of these whose fence is earlier", activities.Calm, 0.8, 0, activities.MinHeldLoss - 850*time.Millisecond},
+		{"more", activities.Calm + 100, 0, 0, activities.MinHeldLoss + 350*time.Millisecond},
+		{"more of these are told from few", activities.Calm + 1, 0.8, 0, activities.MinHeldLoss},
 		{"many", 5000, 0.8, 0, activities.MaxHeldLoss},
 		{"many, of a server that is not very slow", 5000, 0, 900 * time.Millisecond, activities.MaxHeldLoss},
 		{"one of a slow server", 1, 0, 3 * time.Second, 9 * time.Second},
@@ -249,9 +250,33 @@ func TestASuccessReturnsTheLossTimeOfTheNextExecution(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out, err := new(task).execute(t, newTimedRunner(0).Runner, due(time.Minute, 1))
 		require.NoError(t, err)
-		require.InDelta(t, activities.MinHeldLoss.Milliseconds(), out.Loss, 3)
+		require.InDelta(t, activities.MinHeldLoss.Milliseconds(), out.Loss, 8)
 		out, err = new(task).execute(t, newTimedRunner(0).Runner, due(0, 1))
 		require.NoError(t, err)
 		require.Zero(t, out.Loss, "it was not held")
 	})
+}
+
+// A stopped worker leaves polls open for 1.5 s, to which the server would give what it lost.
+func TestTheFenceOfASmallerHerdIsAsLongBeforeTheLossAsThatOfALargerOne(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		loss time.Duration // chosen by a herd
+		want time.Duration // of the fence before the due time
+	}{
+		{"as small", activities.MinHeldLoss - 5*time.Millisecond, 55 * time.Millisecond},
+		{"of three hundred, as one of the first", 450 * time.Millisecond, 1050 * time.Millisecond},
+		{"of thousands", activities.MaxHeldLoss, 55 * time.Millisecond},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				k, due, start := task{heartbeat: time.Minute + tt.loss}, due(time.Minute, 1), time.Now()
+				_, err := k.run(t, newTimedRunner(0).Runner, due)
+				require.NoError(t, err)
+				require.InDelta(t, tt.want, start.Add(time.Minute).Sub(k.server.beats()[0].at), float64(5*time.Millisecond))
+			})
+		})
+	}
 }

@@ -191,10 +191,10 @@ func (r *Runner) holdAndSend(ctx context.Context, in *Input, recorded []job.Atte
 	ctx, one := r.releases.enter(ctx)
 	defer one.leave()
 	b := beginning{due: due, taken: info.StartedTime}
-	err := r.awaitFence(ctx, in, h)
+	err := r.awaitFence(ctx, in, h, c)
 	for least := r.Latency.Patience(leaseTime, busyLease); err == nil; least = min(2*least, MaxLease) {
 		// connecting may take longer than a lease
-		if err = r.awaitHost(ctx, in, c); errors.Is(err, errHostFull) {
+		if err = r.awaitHost(ctx, in, recorded, c); errors.Is(err, errHostFull) {
 			return &outcome{unsent: err, hostFull: !c.fenced}
 		}
 		var l *lease.Lease

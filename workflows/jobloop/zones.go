@@ -100,7 +100,7 @@ func (g *generator) move(ctx workflow.Context, m *plan.Moved) {
 
 // refusals is how many requests a second a worker whose time zones are too old is given again. All jobs of a zone may
 // wait, and for as long as no worker has the release.
-const refusals = 30
+const refusals = 10
 
 // A Planner plans with the time zones of its worker for jobs whose workflow tasks other workers had.
 type Planner struct {
@@ -111,22 +111,24 @@ type Planner struct {
 func NewPlanner() *Planner { return &Planner{refused: rate.NewLimiter(refusals, refusals)} }
 
 // Plan is the activity that answers a request with the time zones of this worker. It fails if these are too old, and is
-// tried again after a second at the earliest, which another worker may get: of few requests each soon, since of ten
-// workers only one may have the release yet, of many each after its turn, and each more seldom the longer none has it.
+// tried again, which another worker may get: of few requests each soon, since of ten workers only one may have the
+// release yet, of many each after its turn, and each more seldom the longer it waits.
 func (p *Planner) Plan(ctx context.Context, r plan.Request) (plan.Plan, error) {
 	answer, err := r.Answer()
 	if err == nil && answer.Behind != "" {
+		info := activity.GetInfo(ctx)
+		waited := info.StartedTime.Sub(info.ScheduledTime)
 		text := fmt.Sprintf("the time zones of this worker are those of %s, and those of %s or later are needed", answer.Behind, max(r.Zone.Release, r.Least))
 		err = temporal.NewApplicationErrorWithOptions(text, "", temporal.ApplicationErrorOptions{
-			NextRetryDelay: p.again(activity.GetInfo(ctx).Attempt),
+			NextRetryDelay: p.again(waited),
 			Category:       temporal.ApplicationErrorCategoryBenign,
 		})
 	}
 	return answer, err
 }
 
-// again returns when a request that was refused for the nth time is tried again: if few are, 1.1 s after the first time
-// and 11 s after the 100th; at most five minutes, and its turn.
-func (p *Planner) again(attempt int32) time.Duration {
-	return p.refused.Reserve().Delay() + min(time.Second+time.Duration(attempt)*100*time.Millisecond, planning.RetryPolicy.MaximumInterval)
+// again returns when a request that has waited for so long is tried again, if few are: after a second at first, after
+// 2.5 s when it has waited for half a minute, at most after five minutes; and its turn.
+func (p *Planner) again(waited time.Duration) time.Duration {
+	return p.refused.Reserve().Delay() + min(time.Second+waited/20, planning.RetryPolicy.MaximumInterval)
 }

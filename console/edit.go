@@ -37,6 +37,8 @@ type editView struct {
 	Stored bool // a password is stored
 	Copied string
 
+	Forgotten bool // a secret was written, which the page does not show: it has to be written again
+
 	fresh bool // nobody has written anything yet: only when it runs is shown
 }
 
@@ -131,12 +133,15 @@ func (s *Console) newView(p *page, collection string) (*editView, error) {
 
 // showEdit shows a definition, its next runs, and what is wrong in it.
 func (s *Console) showEdit(p *page, v *editView, text string) error {
-	v.JSON, v.Rows = text, min(max(strings.Count(text, "\n")+2, 24), 60)
-	body := map[string]any{}
-	if err := json.Unmarshal([]byte(text), &body); err == nil {
+	v.JSON = text
+	if body, err := objectOf(text); err == nil {
+		if v.Forgotten = dropSecrets(body); v.Forgotten {
+			v.JSON = indented(body)
+		}
 		v.Fields = fieldsOf(body)
 		v.Stored = !v.New && strings.EqualFold(v.Fields["auth"], "Basic")
 	}
+	v.Rows = min(max(strings.Count(v.JSON, "\n")+2, 24), 60)
 	if v.Wrong == "" && len(v.Listed) == 0 {
 		if err := s.previewInto(p, v, text); err != nil {
 			return err
@@ -163,22 +168,19 @@ func (s *Console) previewInto(p *page, v *editView, text string) error {
 	if !json.Valid(asked.Properties) {
 		return nil // saving says what is wrong
 	}
+	whole := asked.Properties
 	if v.fresh {
-		var when struct {
-			StartTime  json.RawMessage `json:"startTime,omitempty"`
-			Recurrence json.RawMessage `json:"recurrence,omitempty"`
-		}
-		if err := json.Unmarshal(asked.Properties, &when); err != nil {
-			return err
-		}
-		asked.Properties, _ = json.Marshal(when) // it was JSON
+		asked.Properties = whenOf(whole)
 	}
 	asked.Take = most
 	found, err := s.client.PreviewBody(p.ctx, asked)
 	if client.StatusOf(err) == http.StatusBadRequest {
 		v.fail(err)
-		v.dropStored()
-		return nil
+		if v.dropStored(); v.Wrong != "" {
+			return nil
+		}
+		asked.Properties = whenOf(whole) // all else is right
+		found, err = s.client.PreviewBody(p.ctx, asked)
 	}
 	if err != nil {
 		return err
@@ -192,13 +194,26 @@ func (s *Console) previewInto(p *page, v *editView, text string) error {
 		v.Runs = append(v.Runs, nextRow{At: clock.at(t), Rel: clock.rel(t)})
 	}
 	var typed client.Job
-	if json.Unmarshal([]byte(`{"properties":`+string(asked.Properties)+`}`), &typed) != nil {
+	if json.Unmarshal([]byte(`{"properties":`+string(whole)+`}`), &typed) != nil {
 		return nil
 	}
 	if v.New {
 		return p.crowded(v, &typed)
 	}
 	return p.compare(v, &typed, clock)
+}
+
+// whenOf returns of the properties of a job only when it runs.
+func whenOf(properties json.RawMessage) json.RawMessage {
+	var when struct {
+		StartTime  json.RawMessage `json:"startTime,omitempty"`
+		Recurrence json.RawMessage `json:"recurrence,omitempty"`
+	}
+	if json.Unmarshal(properties, &when) != nil {
+		return properties
+	}
+	text, _ := json.Marshal(when) // it was JSON
+	return text
 }
 
 // crowded adds how many others are due with each run of a new job.
@@ -294,7 +309,7 @@ func (c clock) timeOfDay(t time.Time) string {
 func (v *editView) dropStored() {
 	var left []listedError
 	for _, e := range v.Listed {
-		if !v.New && secretMember(e.Field) {
+		if !v.New && isSecret(e.Field[strings.LastIndex(e.Field, ".")+1:]) {
 			delete(v.Errors, e.Field)
 			continue
 		}
@@ -304,15 +319,6 @@ func (v *editView) dropStored() {
 	if len(left) == 0 {
 		v.Wrong = ""
 	}
-}
-
-func secretMember(field string) bool {
-	for _, end := range []string{"password", "pfx", "secret", "sasToken", "sasKey", "routingKey"} {
-		if strings.HasSuffix(field, "."+end) || field == end {
-			return true
-		}
-	}
-	return false
 }
 
 // fail adds what is wrong, in the words of the API.
@@ -335,8 +341,8 @@ func submitted(form url.Values) (string, error) {
 	if form.Get("from") == "json" {
 		return form.Get("json"), nil
 	}
-	body := map[string]any{}
-	if err := json.Unmarshal([]byte(form.Get("definition")), &body); err != nil {
+	body, err := objectOf(form.Get("definition"))
+	if err != nil {
 		return "", &client.Error{Status: http.StatusBadRequest, Code: "BadRequest", Message: "The form is not complete. Nothing was done."}
 	}
 	applyFields(body, form)
@@ -364,11 +370,11 @@ func (s *Console) saveJob(p *page) (string, error) {
 		return "", err
 	}
 	v := &editView{Path: jobPath(collection, name, "edit"), Back: p.Link(jobPath(collection, name)), Collection: collection, Name: name, ETag: form.Get("etag")}
+	if _, err := objectOf(text); err != nil {
+		return s.saved(p, v, text, err)
+	}
 	if form.Get("do") == "check" {
 		return "", s.showEdit(p, v, text)
-	}
-	if !json.Valid([]byte(text)) {
-		return s.saved(p, v, text, invalidJSON(text))
 	}
 	_, err = s.client.PutJobBody(p.ctx, collection, name, json.RawMessage(text), client.IfMatch(v.ETag))
 	if err == nil {
@@ -417,14 +423,14 @@ func (s *Console) createJob(p *page) (string, error) {
 		return "", err
 	}
 	v.Name, v.Copied = strings.TrimSpace(form.Get("name")), form.Get("copied")
+	if _, err := objectOf(text); err != nil {
+		return s.saved(p, v, text, err)
+	}
 	if form.Get("do") == "check" {
 		return "", s.showEdit(p, v, text)
 	}
 	if v.Name == "" {
 		return s.saved(p, v, text, wrongField("name", "name: required; allowed: a name that no job of the collection has"))
-	}
-	if !json.Valid([]byte(text)) {
-		return s.saved(p, v, text, invalidJSON(text))
 	}
 	_, err = s.client.PutJobBody(p.ctx, v.Collection, v.Name, json.RawMessage(text), client.IfAbsent())
 	switch {
@@ -443,14 +449,17 @@ func wrongField(field, message string) error {
 		Details: []client.ErrorDetail{{Code: "Invalid", Target: field, Message: message}}}
 }
 
-// invalidJSON says where a text is no JSON.
-func invalidJSON(text string) error {
-	var any any
-	err := json.Unmarshal([]byte(text), &any)
-	message := "The JSON cannot be read"
+// objectOf returns the JSON object that a text is. If it is none, the error says where.
+func objectOf(text string) (map[string]any, error) {
+	var body map[string]any
+	err := json.Unmarshal([]byte(text), &body)
+	if err == nil && body != nil {
+		return body, nil
+	}
+	message := "The JSON is no object"
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		line := strings.Count(text[:min(int(syntax.Offset), len(text))], "\n") + 1
-		message += " in line " + itoa(line) + ": " + syntax.Error()
+		message = "The JSON cannot be read in line " + itoa(line) + ": " + syntax.Error()
 	}
-	return wrongField("json", message+". Nothing was saved.")
+	return nil, wrongField("json", message+". Nothing was saved.")
 }

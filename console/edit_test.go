@@ -38,7 +38,7 @@ func filled(t *testing.T, s *shown, id string, changes url.Values) url.Values {
 		switch {
 		case name == "" || n.Data == "button" || attribute(n, "type") == "checkbox" && !has(n, "checked"):
 		case n.Data == "textarea":
-			values.Add(name, textOf(n))
+			values.Add(name, strings.ReplaceAll(textOf(n), "\n", "\r\n"))
 		case n.Data == "select":
 			values.Add(name, selected(n))
 		case n.Data == "input":
@@ -126,7 +126,9 @@ func TestAFormThatIsSentUnchangedChangesNothing(t *testing.T) {
 	queue.Action = client.Action{Type: "StorageQueue", QueueMessage: &client.QueueMessage{StorageAccount: "acc", QueueName: "queue", SASToken: "sv=2012-02-12&sig=x", Message: "hi"}}
 	none := daily()
 	none.Action.RetryPolicy = &client.RetryPolicy{RetryType: "none"}
-	for name, of := range map[string]client.JobProperties{"whole": whole(), "week": week, "once": once, "queue": queue, "none": none, "daily": daily()} {
+	lines := daily()
+	lines.Action.Request.Body = "\n\r\none\rtwo\r\nthree\n"
+	for name, of := range map[string]client.JobProperties{"lines": lines, "whole": whole(), "week": week, "once": once, "queue": queue, "none": none, "daily": daily()} {
 		c, h := stored(t, new(apitest.Memory))
 		before, err := c.PutJob(t.Context(), "reports", name, of)
 		require.NoError(t, err, name)
@@ -176,6 +178,66 @@ func TestWhatTheFormChangesIsInTheJobAndItsJSON(t *testing.T) {
 	require.Equal(t, "elf", *found.Properties.Action.Request.Authentication.Username)
 	require.Equal(t, []any{2, 3, "PUT"}, []any{found.Properties.Action.RetryPolicy.RetryCount, found.Properties.DisableAfter, found.Properties.Action.Request.Method})
 	b.get(path).lacks("hush")
+}
+
+func TestASecretThatWasWrittenIsOnNoPage(t *testing.T) {
+	t.Parallel()
+	c, h := stored(t, new(apitest.Memory))
+	of := daily()
+	of.Action.Request.Headers = map[string]string{"Secret": "no secret"}
+	_, err := c.PutJob(t.Context(), "reports", "nightly", of)
+	require.NoError(t, err)
+	b := browse(t, h, console.Options{})
+	const path = "/console/jobs/reports/nightly/edit"
+	basic := url.Values{"auth": {"Basic"}, "username": {"elf"}, "password": {"hush"}}
+	text := `{"properties":{"startTime":"2026-01-01","action":{"type":"Https","request":{"uri":"https://example.com/","authentication":{"type":"Basic","username":"elf","password":"hush"}}},` +
+		`"recurrence":{"frequency":"day","interval":NUMBER}}}`
+	for name, got := range map[string]*shown{
+		"form":         b.send(http.MethodPost, path, filled(t, b.get(path), "f", with(basic, "do", "check")), nil),
+		"refused form": b.send(http.MethodPost, path, filled(t, b.get(path), "f", with(with(basic, "interval", "many"), "do", "save")), nil),
+		"JSON":         b.send(http.MethodPost, path, filled(t, b.get(path), "j", url.Values{"do": {"check"}, "json": {strings.Replace(text, "NUMBER", "1", 1)}}), nil),
+		"refused JSON": b.send(http.MethodPost, path, filled(t, b.get(path), "j", url.Values{"do": {"save"}, "json": {strings.Replace(text, "NUMBER", "-1", 1)}}), nil),
+	} {
+		require.NotContains(t, got.text, "hush", name)
+		require.Contains(t, got.text, "Write the secrets again.", name)
+		require.Contains(t, got.text, `value="elf"`, name)
+	}
+	b.get(path).has("Secret: no secret").lacks("Write the secrets again.")
+}
+
+func TestAJobWithAStoredSecretShowsItsNextRuns(t *testing.T) {
+	t.Parallel()
+	c, h := stored(t, new(apitest.Memory))
+	of := daily()
+	of.Action.Request.Authentication = &client.Authentication{Type: "Basic", Username: new("elf"), Password: "hush"}
+	_, err := c.PutJob(t.Context(), "reports", "nightly", of)
+	require.NoError(t, err)
+	b := browse(t, h, console.Options{})
+	const path = "/console/jobs/reports/nightly/edit"
+	b.get(path).has("every day at 02:30", "Next runs, was and will be", "No run changes.").lacks("It would never run.", "wrong")
+	b.send(http.MethodPost, path, filled(t, b.get(path), "f", url.Values{"do": {"check"}, "hours": {"5"}}), nil).has("every day at 05:30", "<b>04:30</b>")
+}
+
+func TestWhatIsNoJSONObjectIsRefused(t *testing.T) {
+	t.Parallel()
+	c, h := stored(t, new(apitest.Memory))
+	_, err := c.PutJob(t.Context(), "reports", "nightly", daily())
+	require.NoError(t, err)
+	b := browse(t, h, console.Options{})
+	const path = "/console/jobs/reports/nightly/edit"
+	for _, text := range []string{"null", "[]", "5", `"x"`, ""} {
+		for _, do := range []string{"check", "save"} {
+			got := b.send(http.MethodPost, path, filled(t, b.get(path), "f", url.Values{"do": {do}, "definition": {text}}), nil)
+			require.Equal(t, http.StatusBadRequest, got.status, text)
+			got = b.send(http.MethodPost, path, filled(t, b.get(path), "j", url.Values{"do": {do}, "json": {text}}), nil)
+			require.Equal(t, http.StatusBadRequest, got.status, text)
+			require.Contains(t, got.text, "The JSON ", text)
+		}
+	}
+	for _, text := range []string{`{"properties":null}`, `{"properties":[]}`, `{"properties":{"action":null,"recurrence":5}}`} {
+		got := b.send(http.MethodPost, path, filled(t, b.get(path), "f", url.Values{"do": {"save"}, "definition": {text}}), nil)
+		require.Equal(t, http.StatusBadRequest, got.status, text)
+	}
 }
 
 func with(of url.Values, name, value string) url.Values {

@@ -54,8 +54,37 @@ func fieldOf(target string) string {
 	return target
 }
 
-// at returns the object that holds a member, and the name of the member in it. Objects that are missing are made if make
-// is set; nil if there is none.
+// secretMembers are the names of members that the API stores and never shows.
+var secretMembers = []string{"password", "pfx", "secret", "sasToken", "sasKey", "routingKey"}
+
+func isSecret(name string) bool {
+	return slices.ContainsFunc(secretMembers, func(secret string) bool { return strings.EqualFold(secret, name) })
+}
+
+// dropSecrets removes the secrets of a definition, and reports whether there were any.
+func dropSecrets(value any) (dropped bool) {
+	switch v := value.(type) {
+	case []any:
+		for _, one := range v {
+			dropped = dropSecrets(one) || dropped
+		}
+	case map[string]any:
+		for name, inner := range v {
+			switch {
+			case strings.EqualFold(name, "headers"): // the names in it are users' own
+			case isSecret(name):
+				delete(v, name)
+				dropped = true
+			default:
+				dropped = dropSecrets(inner) || dropped
+			}
+		}
+	}
+	return dropped
+}
+
+// at returns the object that holds a member, and the name of the member in it. Objects that are missing are made if
+// create is set; else it returns nil.
 func at(body map[string]any, path string, create bool) (map[string]any, string) {
 	parts := strings.Split("properties."+path, ".")
 	for _, part := range parts[:len(parts)-1] {
@@ -199,7 +228,9 @@ func applyFields(body map[string]any, form url.Values) {
 			strings.HasPrefix(m.path, "action.request.") && !isHTTP:
 			continue
 		case m.field == "body":
-			text = strings.ReplaceAll(form.Get("body"), "\r\n", "\n")
+			if text = lineEnds.Replace(form.Get("body")); text == lineEnds.Replace(textAt(body, m.path)) {
+				continue // browsers change line ends, also of what nobody touches
+			}
 		}
 		set(m.path, valueOf(m.kind, text), text == "")
 	}
@@ -210,6 +241,9 @@ func applyFields(body map[string]any, form url.Values) {
 	set("state", map[bool]string{true: "enabled", false: "disabled"}[form.Get("state") != "disabled"], false)
 	tidy(body)
 }
+
+// lineEnds makes all line ends those of a text area.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 func valueOf(kind, text string) any {
 	switch kind {

@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
 	"time"
 )
@@ -96,9 +98,13 @@ func (c *Client) Ready(ctx context.Context) (Health, error) {
 		return Health{}, err
 	}
 	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return Health{}, fmt.Errorf("read the answer of the API: %w", err)
+	}
 	var found Health
-	if err := json.NewDecoder(resp.Body).Decode(&found); err != nil || found.Status == "" {
-		return Health{}, errorOf(message{method: http.MethodGet, at: place{path: "/readyz"}}, resp, nil)
+	if err := json.Unmarshal(body, &found); err != nil || found.Status == "" {
+		return Health{}, errorOf(message{method: http.MethodGet, at: place{path: "/readyz"}}, resp, body)
 	}
 	return found, nil
 }

@@ -36,7 +36,10 @@ func (h handler) RoundTrip(r *http.Request) (resp *http.Response, err error) {
 		}
 	}()
 	h.ServeHTTP(w, sent)
-	return w.response(r), r.Context().Err()
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	return w.response(r), nil
 }
 
 func aborted(p any) error {

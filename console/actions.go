@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"almanac/access"
 	"almanac/client"
 )
 
@@ -79,13 +80,22 @@ func (s *Console) confirmDelete(p *page) error {
 	if err != nil {
 		return err
 	}
-	v := deleteView{Path: jobPath(collection, name), ETag: j.ETag, Disable: j.Properties.State == client.JobEnabled}
+	if !p.May(access.DeleteJobs, collection, name) {
+		return forbidden("delete this job")
+	}
+	v := deleteView{ETag: j.ETag, Disable: j.Properties.State == client.JobEnabled && p.May(access.DisableJobs, collection, name)}
 	v.Collection, v.Name = j.Names()
+	v.Path = jobPath(v.Collection, v.Name)
 	if j.Properties.Status != nil {
 		v.Executions = j.Properties.Status.ExecutionCount
 	}
 	p.template, p.Title, p.Current, p.Main = "delete", "Delete "+v.Name+"?", "Jobs", v
 	return nil
+}
+
+// forbidden returns the error of a page for what the caller may not do.
+func forbidden(what string) error {
+	return &client.Error{Status: http.StatusForbidden, Code: "AuthorizationFailed", Message: "You may not " + what + "."}
 }
 
 func (s *Console) deleteJob(p *page) (string, error) {
@@ -125,7 +135,6 @@ type executionView struct {
 	Attempts               []attempt
 	Retry                  *trouble
 	Ended, Watch           bool
-	Run                    bool
 }
 
 func (s *Console) execution(p *page) error {

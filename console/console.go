@@ -7,9 +7,12 @@
 package console
 
 import (
+	"cmp"
 	"crypto/rand"
+	"log/slog"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"time"
 
@@ -31,9 +34,14 @@ type Options struct {
 	// PublicURL is where browsers reach the API. Nil means the host of each request, and no path before that of the API.
 	PublicURL *url.URL
 
-	// Who returns the caller of a request, and what that caller may do: pages do not show what would be refused. Nil
-	// means that everyone may do everything.
+	// Who returns the caller of a request, and what that caller may do: pages do not show what would be refused. An
+	// [access.CredentialError] sends browsers to the login page; other errors are shown, in words if they are of package
+	// client. Nil means that everyone may do everything.
 	Who func(r *http.Request) (Caller, error)
+
+	// Refused is called for each request that the console refuses itself, with the caller's ID, if that is known. The
+	// API sees to what it refuses. Nil means that nothing is.
+	Refused func(r *http.Request, caller string, status int, code string)
 
 	// Login is whether there is a login page, at /login.
 	Login bool
@@ -41,15 +49,20 @@ type Options struct {
 	// Version of the program is shown at the foot of each page.
 	Version string
 
+	// Log gets errors that pages do not show. Nil means none.
+	Log *slog.Logger
+
 	// Now returns the time. Nil means [time.Now].
 	Now func() time.Time
 }
 
 // A Caller is who sent a request.
 type Caller struct {
-	Name  string // "" if it is not known
-	Known bool
-	May   func(action access.Action, collection, job string) bool // names may be empty: in any
+	Name    string // "" if it is not known
+	ID      string // for the audit log
+	Known   bool
+	Session bool                                                    // the caller has logged in with a browser
+	May     func(action access.Action, collection, job string) bool // names may be empty: in any
 }
 
 // anyone may do everything.
@@ -70,6 +83,10 @@ func New(o Options) (*Console, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Refused == nil {
+		o.Refused = func(*http.Request, string, int, string) {}
+	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Who == nil {
 		o.Who = func(*http.Request) (Caller, error) { return anyone, nil }
 	}
@@ -105,10 +122,10 @@ func (s *Console) routes() {
 	} {
 		s.mux.HandleFunc("POST "+root+path, s.changing(do))
 	}
-	s.mux.HandleFunc("POST "+root+job+"/edit", s.submitting(s.saveJob))
-	s.mux.HandleFunc("POST "+root+"/new", s.submitting(s.createJob))
-	s.mux.HandleFunc("POST "+root+"/jobs/{collection}/bulk", s.submitting(s.askBulk))
-	s.mux.HandleFunc("POST "+root+"/jobs/{collection}/bulk/do", s.submitting(s.doBulk))
+	s.mux.HandleFunc("POST "+root+job+"/edit", s.keeping(s.saveJob))
+	s.mux.HandleFunc("POST "+root+"/new", s.keeping(s.createJob))
+	s.mux.HandleFunc("POST "+root+"/jobs/{collection}/bulk", s.changing(s.askBulk))
+	s.mux.HandleFunc("POST "+root+"/jobs/{collection}/bulk/do", s.changing(s.doBulk))
 	s.mux.HandleFunc(root+"/", s.reading(func(*page) error { return errNoPage }))
 }
 
@@ -116,16 +133,38 @@ func (s *Console) routes() {
 // others to next.
 func (s *Console) Before(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		path := r.URL.Path
+		asked := r.URL.Path
 		switch {
-		case path == root || strings.HasPrefix(path, root+"/"):
+		case asked == root || strings.HasPrefix(asked, root+"/"):
+			if s.cleaned(w, r) {
+				return
+			}
 			s.mux.ServeHTTP(w, r)
-		case path == "/" && r.Method == http.MethodGet && wantsPage(r):
+		case asked == "/" && r.Method == http.MethodGet && wantsPage(r):
 			s.redirect(w, r, "/")
 		default:
 			next.ServeHTTP(w, r)
 		}
 	})
+}
+
+// cleaned sends a browser that asks for a path with // or a part . or .. in it to the path without, and reports whether it
+// did: http.ServeMux does not know the prefix of paths.
+func (s *Console) cleaned(w http.ResponseWriter, r *http.Request) bool {
+	was := r.URL.EscapedPath()
+	to := path.Clean(was)
+	if strings.HasSuffix(was, "/") && to != "/" {
+		to += "/"
+	}
+	rest, ok := strings.CutPrefix(to, root)
+	if to == was || !ok || rest != "" && rest[0] != '/' {
+		return false
+	}
+	if r.URL.RawQuery != "" {
+		rest += "?" + r.URL.RawQuery
+	}
+	s.redirect(w, r, rest)
+	return true
 }
 
 // wantsPage reports whether a browser that opens a page sent a request.

@@ -28,6 +28,10 @@ type editView struct {
 	Listed []listedError // all errors, in the order of the API
 	Wrong  string        // what is wrong with the whole
 	Other  *otherChange  // somebody else's change meanwhile
+	LogIn  string        // the link to the login page, if nobody is logged in any more
+
+	// Replaces is not empty if saving replaces a change that somebody else made meanwhile, until the form is saved.
+	Replaces string
 
 	Text   string // the recurrence in English
 	Runs   []nextRow
@@ -57,6 +61,9 @@ func (s *Console) editJob(p *page) error {
 	j, err := s.client.Job(p.ctx, collection, name)
 	if err != nil {
 		return err
+	}
+	if !p.May(access.WriteJobs, collection, name) {
+		return forbidden("change this job")
 	}
 	v := &editView{Path: jobPath(collection, name, "edit"), Back: p.Link(jobPath(collection, name)), ETag: j.ETag}
 	v.Collection, v.Name = j.Names()
@@ -91,6 +98,9 @@ func (s *Console) newJob(p *page) error {
 	v, err := s.newView(p, q.Get("collection"))
 	if err != nil {
 		return err
+	}
+	if len(v.Collections) == 0 && !p.May(access.WriteJobs, v.Collection, "") {
+		return forbidden("create jobs")
 	}
 	text := preset
 	v.fresh = true
@@ -349,17 +359,23 @@ func submitted(form url.Values) (string, error) {
 	return indented(body), nil
 }
 
-// saved answers a form that was refused: its page says what is wrong. Other errors are returned.
-func (s *Console) saved(p *page, v *editView, text string, err error) (string, error) {
-	switch client.StatusOf(err) {
-	case http.StatusBadRequest, http.StatusConflict, http.StatusPreconditionFailed, http.StatusRequestEntityTooLarge:
-		p.status = client.StatusOf(err)
-		if v.Wrong == "" {
-			v.fail(err)
-		}
-		return "", s.showEdit(p, v, text)
+// notSaved answers a form that was refused: its page says what is wrong, and has what was written.
+func (s *Console) notSaved(p *page, v *editView, text string, err error) (string, error) {
+	e := s.told(p, err)
+	p.status = e.Status
+	if v.Wrong == "" {
+		v.fail(e)
 	}
-	return "", err
+	switch {
+	case e.Status == http.StatusUnauthorized:
+		v.Wrong, v.LogIn = e.Message+" Nothing was saved. What you wrote is below: log in in another tab, then save again.", ""
+		if s.Login {
+			v.LogIn = p.Top("/login")
+		}
+	case e.Status == http.StatusForbidden, e.Status == http.StatusTooManyRequests, e.Status >= http.StatusInternalServerError:
+		v.Wrong += " Nothing was saved. What you wrote is below."
+	}
+	return "", s.showEdit(p, v, text)
 }
 
 func (s *Console) saveJob(p *page) (string, error) {
@@ -371,9 +387,17 @@ func (s *Console) saveJob(p *page) (string, error) {
 	}
 	v := &editView{Path: jobPath(collection, name, "edit"), Back: p.Link(jobPath(collection, name)), Collection: collection, Name: name, ETag: form.Get("etag")}
 	if _, err := objectOf(text); err != nil {
-		return s.saved(p, v, text, err)
+		return s.notSaved(p, v, text, err)
+	}
+	if p.refused != nil {
+		return s.notSaved(p, v, text, p.refused)
 	}
 	if form.Get("do") == "check" {
+		if v.Replaces = form.Get("replaces"); v.Replaces != "" {
+			if err := s.addOther(p, v); err != nil {
+				return "", err
+			}
+		}
 		return "", s.showEdit(p, v, text)
 	}
 	_, err = s.client.PutJobBody(p.ctx, collection, name, json.RawMessage(text), client.IfMatch(v.ETag))
@@ -385,7 +409,7 @@ func (s *Console) saveJob(p *page) (string, error) {
 			return "", err
 		}
 	}
-	return s.saved(p, v, text, err)
+	return s.notSaved(p, v, text, err)
 }
 
 // meanwhile says who changed a job while it was edited, and has the next save replace that change.
@@ -398,8 +422,13 @@ func (s *Console) meanwhile(p *page, v *editView) error {
 	if err != nil {
 		return err
 	}
-	v.ETag = j.ETag
+	v.ETag, v.Replaces = j.ETag, "other"
 	v.Wrong = "The job was changed while you were editing. Nothing was saved. Save again to replace that change with what is below."
+	return s.addOther(p, v)
+}
+
+// addOther says who changed a job while it was edited, as far as the caller may see that.
+func (s *Console) addOther(p *page, v *editView) error {
 	if !p.May(access.ReadChanges, v.Collection, v.Name) {
 		return nil
 	}
@@ -418,19 +447,26 @@ func (s *Console) createJob(p *page) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	v, err := s.newView(p, form.Get("collection"))
-	if err != nil {
-		return "", err
+	v := &editView{New: true, Path: "/new", Collection: form.Get("collection"), Collections: form["collection"], Back: p.Link("/jobs")}
+	err = p.refused
+	if err == nil {
+		var full *editView
+		if full, err = s.newView(p, v.Collection); err == nil {
+			v = full
+		}
 	}
 	v.Name, v.Copied = strings.TrimSpace(form.Get("name")), form.Get("copied")
+	if err != nil {
+		return s.notSaved(p, v, text, err)
+	}
 	if _, err := objectOf(text); err != nil {
-		return s.saved(p, v, text, err)
+		return s.notSaved(p, v, text, err)
 	}
 	if form.Get("do") == "check" {
 		return "", s.showEdit(p, v, text)
 	}
 	if v.Name == "" {
-		return s.saved(p, v, text, wrongField("name", "name: required; allowed: a name that no job of the collection has"))
+		return s.notSaved(p, v, text, wrongField("name", "name: required; allowed: a name that no job of the collection has"))
 	}
 	_, err = s.client.PutJobBody(p.ctx, v.Collection, v.Name, json.RawMessage(text), client.IfAbsent())
 	switch {
@@ -441,7 +477,7 @@ func (s *Console) createJob(p *page) (string, error) {
 	case client.CodeOf(err) == "InvalidResourceName":
 		err = wrongField("name", err.Error())
 	}
-	return s.saved(p, v, text, err)
+	return s.notSaved(p, v, text, err)
 }
 
 func wrongField(field, message string) error {

@@ -109,8 +109,8 @@ func zoneOf(j *client.JobProperties) string {
 func (p *page) allow(v *jobView, j *client.Job, clock clock) {
 	may := func(a access.Action) bool { return p.May(a, v.Collection, v.Name) }
 	state, status := j.Properties.State, j.Properties.Status
-	v.Run, v.MayWrite, v.Delete = may(access.RunJobs), may(access.WriteJobs), may(access.DeleteJobs)
-	v.Edit = v.MayWrite
+	v.Run, v.Edit, v.Delete = may(access.RunJobs), may(access.WriteJobs), may(access.DeleteJobs)
+	v.MayWrite = p.May(access.WriteJobs, v.Collection, "") // another job of the collection
 	v.Rerun = v.Run && v.Trouble != nil && status.Retry == nil
 	v.Enable = state == client.JobDisabled && may(access.EnableJobs)
 	v.Disable = state == client.JobEnabled && may(access.DisableJobs)
@@ -317,19 +317,26 @@ func who(c *client.ChangeProperties) string {
 	return "not known"
 }
 
-// doneNotice returns what a form that led to the page did. It says nothing that is in the address but known words.
+// doneNotice returns what a form did that has just led to the page; nil for nothing.
 func doneNotice(p *page, collection, job string) *notice {
-	q := p.r.URL.Query()
 	n := &notice{Kind: "ok", Mark: "ok"}
-	path := "/jobs/" + url.PathEscape(collection)
-	if job != "" {
-		path = jobPath(collection, job)
+	undo := func(collectionAction, jobAction access.Action, word string) string {
+		path, action := "/jobs/"+url.PathEscape(collection), collectionAction
+		if job != "" {
+			path, action = jobPath(collection, job), jobAction
+		}
+		if !p.May(action, collection, job) {
+			return ""
+		}
+		return path + word
 	}
-	switch q.Get("done") {
+	switch p.done() {
 	case "enabled":
-		n.Lead, n.Text, n.Undo = "Enabled.", "What came due while it was disabled is not run.", path+"/disable"
+		n.Lead, n.Text = "Enabled.", "Occurrences that came due while it was disabled are not run; a job that runs once is, at once."
+		n.Undo = undo(access.DisableCollections, access.DisableJobs, "/disable")
 	case "disabled":
-		n.Lead, n.Text, n.Undo = "Disabled.", "Nothing of it is sent until someone enables it.", path+"/enable"
+		n.Lead, n.Text = "Disabled.", "No occurrence runs until someone enables it. Runs by hand still do."
+		n.Undo = undo(access.EnableCollections, access.EnableJobs, "/enable")
 	case "skipped":
 		n.Lead, n.Text = "Left out.", "The history has it as cancelled. The next run below is the one after it."
 	case "saved":
@@ -350,7 +357,7 @@ func doneNotice(p *page, collection, job string) *notice {
 	return n
 }
 
-// retention of entries is Temporal's; pages of the history go on while there is a token.
+// pageLink returns a link with a parameter.
 func pageLink(path, name, value string) string { return withParameter(path, name, value) }
 
 func itoa(n int) string { return strconv.Itoa(n) }

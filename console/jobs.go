@@ -1,7 +1,9 @@
 package console
 
 import (
+	"fmt"
 	"html/template"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -88,11 +90,15 @@ func (s *Console) list(p *page, collection string) error {
 	scope, title := client.Scope{}, "Jobs"
 	if collection != "" {
 		of, err := s.client.Collection(p.ctx, collection)
-		if err != nil {
+		switch status := client.StatusOf(err); {
+		case err == nil:
+			p.describe(v, &of)
+		case status == http.StatusNotFound || status == http.StatusForbidden: // the caller may see some of its jobs only
+			v.Collection, v.Link = collection, p.CollectionLink(collection)
+		default:
 			return err
 		}
-		p.describe(v, &of)
-		scope, title = client.InCollection(collection), of.Name
+		scope, title = client.InCollection(collection), v.Collection
 	}
 	if p.May(access.WriteJobs, collection, "") {
 		v.New = p.Link("/new" + escapedQuery("collection", v.Collection))
@@ -106,6 +112,9 @@ func (s *Console) list(p *page, collection string) error {
 	if err != nil {
 		return err
 	}
+	if collection != "" && v.Plan == "" && found.Total == 0 {
+		return noCollection(collection)
+	}
 	v.Unread, v.Total, v.Matching, v.AsOf = found.Unread, found.Total, found.Matching, p.Clock.at(found.AsOf)
 	v.Failing, v.Off = found.Counts.LastOutcomes[client.OutcomeFailed], found.Counts.States[client.JobDisabled]
 	for i := range found.Value {
@@ -118,6 +127,12 @@ func (s *Console) list(p *page, collection string) error {
 	p.template, p.Title, p.Current, p.Main = "jobs", title, "Jobs", v
 	p.Notice = doneNotice(p, v.Collection, "")
 	return nil
+}
+
+// noCollection returns the error of a page of a collection that is not there, or of which the caller may see nothing.
+func noCollection(name string) error {
+	return &client.Error{Status: http.StatusNotFound, Code: "ResourceNotFound", Message: fmt.Sprintf(
+		"There is no job collection '%.100s', or you may see nothing of it.", name)}
 }
 
 // describe adds what the page says of a collection.
@@ -213,7 +228,7 @@ var sorts = map[string]string{"name": "name", "next": "nextExecutionTime", "late
 // filter returns what the query of a page selects.
 func (p *page) filter(v *jobsView) *filter {
 	f := &filter{page: p, q: p.r.URL.Query(), base: v.Link}
-	v.Query = f.q.Get("q")
+	v.Query = strings.TrimSpace(f.q.Get("q"))
 	var all []string
 	for _, state := range states {
 		if f.q.Get("state") == state[0] {

@@ -5,11 +5,15 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"log/slog"
+	"math"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"almanac/access"
+	"almanac/access/session"
 	"almanac/client"
 )
 
@@ -29,6 +33,7 @@ type page struct {
 
 	template string
 	status   int
+	refused  error // why the caller may not send the request
 
 	Title   string
 	Current string // the entry of the navigation
@@ -48,10 +53,10 @@ type notice struct {
 	Mark string
 	Lead string // in bold
 	Text string
-	Undo string // the path of what undoes it
+	Undo string // the path of what undoes it; "" if nothing does, or the caller may not
 }
 
-// Context returns the context of calls of the API.
+// api returns the client of the API. Calls are given the context of the page.
 func (p *page) api() *client.Client { return p.console.client }
 
 // Link returns a path of the console, for browsers.
@@ -79,7 +84,7 @@ func (p *page) CollectionLink(name string) string { return p.Link("/jobs/" + url
 // Asset returns the path of a file that pages use.
 func (p *page) Asset(name string) string { return p.Link("/assets/" + assetVersion + "/" + name) }
 
-// May reports whether the caller may do something, by the last part of its name.
+// May reports whether the caller may do something, in a collection and to a job. Names may be empty: in any.
 func (p *page) May(action access.Action, collection, job string) bool {
 	return p.Caller.May(action, collection, job)
 }
@@ -99,6 +104,16 @@ func (p *page) names() (collection, job string) {
 
 // begin makes the page of a request; nil if the request was answered.
 func (s *Console) begin(w http.ResponseWriter, r *http.Request) *page {
+	p := s.open(w, r)
+	if p.refused != nil {
+		s.refuse(p)
+		return nil
+	}
+	return p
+}
+
+// open makes the page of a request, with why it is refused.
+func (s *Console) open(w http.ResponseWriter, r *http.Request) *page {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
 	h.Set("Cache-Control", "no-store")
@@ -114,16 +129,30 @@ func (s *Console) begin(w http.ResponseWriter, r *http.Request) *page {
 	if p.Caller.May == nil {
 		p.Caller.May = func(access.Action, string, string) bool { return false }
 	}
-	if err != nil || !who.Known {
-		s.askLogin(p, err)
-		return nil
+	switch bad, ok := errors.AsType[*access.CredentialError](err); {
+	case ok:
+		p.refused = unknown(bad.Problem)
+	case err != nil:
+		p.refused = err
+	case !who.Known:
+		p.refused = unknown("This server asks for a login.")
 	}
 	return p
 }
 
-// askLogin sends a browser to the login page, or says that nobody is logged in.
-func (s *Console) askLogin(p *page, err error) {
-	if s.Login {
+// unknown returns the error of a caller who is not known.
+func unknown(problem string) error {
+	return &client.Error{Status: http.StatusUnauthorized, Code: "AuthenticationFailed", Message: problem}
+}
+
+// refuse answers a request that is refused. A browser of which it is not known who uses it is sent to the login page, if
+// there is one.
+func (s *Console) refuse(p *page) {
+	if client.StatusOf(p.refused) != http.StatusUnauthorized {
+		s.show(p, p.refused)
+		return
+	}
+	if s.Login && p.r.Header.Get("Authorization") == "" {
 		back := root + "/"
 		if p.r.Method == http.MethodGet {
 			back = p.r.URL.RequestURI()
@@ -132,11 +161,8 @@ func (s *Console) askLogin(p *page, err error) {
 		p.w.WriteHeader(http.StatusSeeOther)
 		return
 	}
-	text := "This server asks for a login."
-	if bad, ok := errors.AsType[*access.CredentialError](err); ok {
-		text = bad.Problem
-	}
-	s.show(p, &client.Error{Status: http.StatusUnauthorized, Code: "AuthenticationFailed", Message: text})
+	s.Refused(p.r, "", http.StatusUnauthorized, client.CodeOf(p.refused))
+	s.show(p, p.refused)
 }
 
 // reading returns a handler that shows a page.
@@ -151,58 +177,58 @@ func (s *Console) reading(show func(*page) error) http.HandlerFunc {
 	}
 }
 
-// changing returns a handler of a form that does something, and that sends the browser to the path that it returns.
+// changing returns a handler of a form that does something, and that sends the browser to the path that it returns. If
+// that is "", the form is shown again, with what is wrong in it.
 func (s *Console) changing(do func(*page) (string, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		p := s.beginForm(w, r)
-		if p == nil {
-			return
+		if p := s.begin(w, r); p != nil && s.takeForm(p) {
+			s.answer(p, do)
 		}
-		to, err := do(p)
-		if err != nil {
-			s.show(p, err)
-			return
-		}
-		s.redirect(w, r, to)
 	}
 }
 
-// submitting returns a handler of a form that is shown again if something is wrong in it. Its path is "" then.
-func (s *Console) submitting(do func(*page) (string, error)) http.HandlerFunc {
+// keeping returns a handler like changing that also has the forms of callers who are refused, so that what they wrote
+// is shown again: see [page.refused].
+func (s *Console) keeping(do func(*page) (string, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		p := s.beginForm(w, r)
-		if p == nil {
-			return
+		if p := s.open(w, r); s.takeForm(p) {
+			s.answer(p, do)
 		}
-		to, err := do(p)
-		if err != nil || to == "" {
-			s.show(p, err)
-			return
-		}
-		s.redirect(w, r, to)
 	}
 }
 
-// beginForm makes the page of a form; nil if the request was answered.
-func (s *Console) beginForm(w http.ResponseWriter, r *http.Request) *page {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	p := s.begin(w, r)
-	if p == nil {
-		return nil
+// answer does what a form says, and leads to the page that shows it or shows what is wrong.
+func (s *Console) answer(p *page, do func(*page) (string, error)) {
+	to, err := do(p)
+	if err != nil || to == "" {
+		s.show(p, err)
+		return
 	}
-	p.Token = s.formToken(w, r)
-	if err := r.ParseForm(); err != nil {
+	if strings.Contains(to, "?done=") {
+		session.SetCookie(p.w, doneCookie, to, time.Minute, s.isSecure(p.r))
+	}
+	s.redirect(p.w, p.r, to)
+}
+
+// takeForm reads the form of a request, and reports whether a page of the console sent it. If not, it has answered. It
+// sets no cookie: a request of another site comes without that of the forms, and must not replace it.
+func (s *Console) takeForm(p *page) bool {
+	p.r.Body = http.MaxBytesReader(p.w, p.r.Body, maxForm)
+	if err := p.r.ParseForm(); err != nil {
 		s.show(p, &client.Error{Status: http.StatusBadRequest, Code: "BadRequest", Message: "The form cannot be read: it is too large, or not complete."})
-		return nil
+		return false
 	}
-	if !s.ownForm(r) {
+	if !s.ownForm(p.r) {
+		const code = "CrossOriginRequestForbidden"
+		s.Refused(p.r, p.Caller.ID, http.StatusForbidden, code)
 		s.show(p, &client.Error{
-			Status: http.StatusForbidden, Code: "CrossOriginRequestForbidden",
+			Status: http.StatusForbidden, Code: code,
 			Message: "The form was not sent by a page of this console, or its page is old. Nothing was done. Load the page again, and repeat it.",
 		})
-		return nil
+		return false
 	}
-	return p
+	p.Token = s.formToken(p.w, p.r)
+	return true
 }
 
 // errNoPage is the error of a path without a page.
@@ -211,16 +237,17 @@ var errNoPage = &client.Error{Status: http.StatusNotFound, Code: "NotFound", Mes
 // show answers with a page, or with the page of an error.
 func (s *Console) show(p *page, err error) {
 	if err != nil {
-		if client.StatusOf(err) == http.StatusUnauthorized && s.Login && p.Caller.Known {
-			p.Caller.Known = false
-			s.askLogin(p, err)
+		if client.StatusOf(err) == http.StatusUnauthorized && p.refused == nil {
+			p.refused = err
+			s.refuse(p)
 			return
 		}
 		s.fail(p, err)
 	}
 	var text bytes.Buffer
 	if err := templates[p.template].ExecuteTemplate(&text, "page", p); err != nil {
-		http.Error(p.w, "The page could not be made: "+err.Error(), http.StatusInternalServerError)
+		s.Log.ErrorContext(p.ctx, "a page of the console could not be made", slog.String("page", p.template), slog.Any("error", err))
+		http.Error(p.w, "The page could not be made. The log of Almanac says why.", http.StatusInternalServerError)
 		return
 	}
 	h := p.w.Header()
@@ -250,15 +277,27 @@ type failure struct {
 	Code    string
 	Request string
 	Back    string
-	Retry   int // seconds
+}
+
+// told returns an error in the words of the API. One that is not of the API is logged instead.
+func (s *Console) told(p *page, err error) *client.Error {
+	if e, ok := errors.AsType[*client.Error](err); ok {
+		return e
+	}
+	if p.ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
+		return &client.Error{Status: http.StatusServiceUnavailable, Code: "ServiceUnavailable", Message: "Almanac did not answer in time. Try again later."}
+	}
+	s.Log.ErrorContext(p.ctx, "a page of the console could not be made", slog.String("path", p.r.URL.Path), slog.Any("error", err))
+	return &client.Error{Status: http.StatusInternalServerError, Code: "InternalServerError", Message: "The page could not be made. The log of Almanac says why."}
 }
 
 // fail makes a page that of an error, in the words of the API.
 func (s *Console) fail(p *page, err error) {
-	f := failure{Heading: "That did not work", Text: err.Error(), Code: client.CodeOf(err), Back: back(p.r)}
-	p.status = http.StatusInternalServerError
-	if e, ok := errors.AsType[*client.Error](err); ok {
-		p.status, f.Details, f.Request, f.Retry = e.Status, e.Details, e.RequestID, int(e.RetryAfter.Seconds())
+	e := s.told(p, err)
+	f := failure{Heading: "That did not work", Text: e.Message, Code: e.Code, Details: e.Details, Request: e.RequestID, Back: s.back(p)}
+	p.status = e.Status
+	if e.RetryAfter > 0 {
+		p.w.Header().Set("Retry-After", itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
 	}
 	switch p.status {
 	case http.StatusNotFound:
@@ -269,21 +308,68 @@ func (s *Console) fail(p *page, err error) {
 		f.Heading = "Nothing was done"
 	case http.StatusServiceUnavailable:
 		f.Heading = "Almanac cannot answer now"
-		if f.Retry > 0 {
-			p.w.Header().Set("Retry-After", "5")
-		}
+	case http.StatusTooManyRequests:
+		f.Heading = "Too many requests"
 	}
 	p.template, p.Title, p.Notice, p.Main = "error", f.Heading, nil, f
 }
 
-// back returns the path of the page that a form was on; "" if it is not known.
-func back(r *http.Request) string {
-	if r.Method != http.MethodPost {
-		return ""
+// back returns the link to the page that a form was on; "" if it is not known.
+func (s *Console) back(p *page) string {
+	if path := s.cameFrom(p.r); path != "" {
+		return p.Link(path)
 	}
+	return ""
+}
+
+// cameFrom returns the path of the console that a form was on; "" if it is not known. If that is where another form was
+// sent to, it is the path of the page above.
+func (s *Console) cameFrom(r *http.Request) string {
 	u, err := url.Parse(r.Header.Get("Referer"))
-	if err != nil || !strings.Contains(u.Path, root+"/") {
+	if err != nil || r.Method != http.MethodPost || u.Host != r.Host && (s.PublicURL == nil || u.Host != s.PublicURL.Host) {
 		return ""
 	}
-	return u.RequestURI()
+	path, ok := strings.CutPrefix(u.EscapedPath(), s.prefix+root)
+	if !ok || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") {
+		return ""
+	}
+	if !s.isPage(path) {
+		for !s.isPage(path) {
+			path = path[:max(1, strings.LastIndex(path, "/"))]
+		}
+		return path
+	}
+	if u.RawQuery != "" {
+		path += "?" + u.RawQuery
+	}
+	return path
+}
+
+// isPage reports whether there is a page at a path of the console.
+func (s *Console) isPage(path string) bool {
+	u, err := url.Parse(root + path)
+	if err != nil {
+		return false
+	}
+	_, shown := s.mux.Handler(&http.Request{Method: http.MethodGet, URL: u})
+	_, sent := s.mux.Handler(&http.Request{Method: http.MethodPost, URL: u})
+	page, isPage := strings.CutPrefix(shown, "GET ")
+	form, isForm := strings.CutPrefix(sent, "POST ")
+	return isPage && (!isForm || page == form) // where a form is sent to looks like the page of a job of that name
+}
+
+// doneCookie has the path that a form leads to, for its page: a link that somebody else made does not have the page say
+// that something was done.
+const doneCookie = "almanac-done"
+
+// done returns what a form did that has just led to the page; "" for nothing.
+func (p *page) done() string {
+	secure := p.console.isSecure(p.r)
+	value, err := session.ReadCookie(p.r, doneCookie, secure)
+	to, errParse := url.Parse(root + value)
+	if err != nil || value == "" || errParse != nil || to.Path != p.r.URL.Path || to.RawQuery != p.r.URL.RawQuery {
+		return ""
+	}
+	session.SetCookie(p.w, doneCookie, "", 0, secure)
+	return to.Query().Get("done")
 }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"net/http"
@@ -160,14 +161,5 @@ func (s *Console) setZone(p *page) (string, error) {
 	http.SetCookie(p.w, &http.Cookie{
 		Name: name, Value: zone, Path: "/", MaxAge: 365 * 24 * 3600, HttpOnly: true, Secure: s.isSecure(p.r), SameSite: http.SameSiteLaxMode,
 	})
-	return s.returning(p), nil
-}
-
-// returning returns the path of the console that a form was on.
-func (s *Console) returning(p *page) string {
-	from := strings.TrimPrefix(back(p.r), s.prefix)
-	if rest, ok := strings.CutPrefix(from, root); ok && strings.HasPrefix(rest, "/") && !strings.HasPrefix(rest, "//") {
-		return rest
-	}
-	return "/"
+	return cmp.Or(s.cameFrom(p.r), "/"), nil
 }

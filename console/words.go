@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"sync"
 
 	"almanac/client"
@@ -46,6 +47,9 @@ func (p *page) when(j *client.JobProperties) (string, error) {
 		return text, nil
 	}
 	found, err := preview(p.ctx, p.console.client, j, 1)
+	if client.StatusOf(err) == http.StatusBadRequest { // of a job that was stored when more was accepted
+		return "by a recurrence that would not be accepted any more", nil
+	}
 	if err != nil {
 		return "", err
 	}

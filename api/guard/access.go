@@ -102,7 +102,7 @@ func (g *Guard) policy() *access.Policy {
 // if its address sends too many.
 func (g *Guard) refuseCredential(c *gin.Context, err error) {
 	bad, ok := errors.AsType[*access.CredentialError](err)
-	if refusal := g.limitStranger(c, ok && c.Request.Header.Get("Authorization") != ""); refusal != nil {
+	if refusal := g.limitStranger(c.Request, ok && c.Request.Header.Get("Authorization") != ""); refusal != nil {
 		g.refuseCaller(c, refusal)
 		return
 	}
@@ -128,12 +128,34 @@ func (g *Guard) refuseCredential(c *gin.Context, err error) {
 	)
 }
 
+// Identify returns who sent a request that a handler beside the API answers in its own way. A request of whom that is
+// not known counts as one that Authenticate refuses: the error is a [ratelimit.Refusal] if its address sends too many,
+// a [access.CredentialError] if its credential does not count or it has none, and another one if that could not be found
+// out now. Access must be set.
+func (g *Guard) Identify(r *http.Request) (*access.Principal, error) {
+	who, err := g.caller(r)
+	if err == nil {
+		return who, nil
+	}
+	bad, ok := errors.AsType[*access.CredentialError](err)
+	if refusal := g.limitStranger(r, ok && r.Header.Get("Authorization") != ""); refusal != nil {
+		return nil, refusal
+	}
+	switch {
+	case !ok:
+		g.Errors.Log.WarnContext(r.Context(), "a credential could not be checked", slog.Any("error", err))
+	case bad != errNoCredential:
+		g.Errors.Log.InfoContext(r.Context(), "a credential was refused", slog.Any("error", bad), slog.Any("cause", bad.Err))
+	}
+	return nil, err
+}
+
 // limitStranger limits the requests of an address whose sender is not known, and those of them that sent a credential
 // in a header, which failed. Nobody guesses a session, and pages of a browser whose session has ended go on asking.
 // Credentials that count are not affected: others may share the address.
-func (g *Guard) limitStranger(c *gin.Context, failed bool) *ratelimit.Refusal {
-	address := ratelimit.ByAddress(c.Request)
-	done, err := g.Callers.Admit(c.Request.Context(), address)
+func (g *Guard) limitStranger(r *http.Request, failed bool) *ratelimit.Refusal {
+	address := ratelimit.ByAddress(r)
+	done, err := g.Callers.Admit(r.Context(), address)
 	if refusal, ok := errors.AsType[*ratelimit.Refusal](err); ok {
 		return refusal
 	}

@@ -70,7 +70,7 @@ func (g *Guard) Admit(c *gin.Context) {
 	if g.CheckHost == nil || g.admits(c.Request) {
 		return
 	}
-	if refusal := g.limitStranger(c, false); refusal != nil {
+	if refusal := g.limitStranger(c.Request, false); refusal != nil {
 		g.refuseCaller(c, refusal)
 		return
 	}
@@ -96,7 +96,7 @@ func (unsent) WriteHeader(int)             {}
 // sends too many gets 429, as for [Guard.Admit].
 func (g *Guard) RefuseCrossOrigin(c *gin.Context) {
 	if err := g.crossOrigin.Check(c.Request); err != nil {
-		if refusal := g.limitStranger(c, false); refusal != nil {
+		if refusal := g.limitStranger(c.Request, false); refusal != nil {
 			g.refuseCaller(c, refusal)
 			return
 		}

@@ -93,7 +93,7 @@ type Retry struct {
 	LastError       *LastError `json:"lastError,omitempty"`      // of the attempt before
 }
 
-// Jobs returns the jobs of a job collection, sorted by name.
+// Jobs returns the jobs of a job collection, in order of creation.
 func (c *Client) Jobs(ctx context.Context, collection string, l List) iter.Seq2[Job, error] {
 	return lists[Job](ctx, c, c.collectionAt(collection, "jobs"), nil, l)
 }

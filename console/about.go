@@ -1,8 +1,6 @@
 package console
 
 import (
-	"slices"
-
 	"almanac/access"
 	"almanac/client"
 )
@@ -11,8 +9,7 @@ import (
 type aboutView struct {
 	Ready   client.Health
 	Build   client.Build
-	Role    string // what the caller may do everywhere
-	Actions []string
+	Actions []string // what the caller may do in every collection of the resource group
 }
 
 func (s *Console) about(p *page) error {
@@ -33,7 +30,6 @@ func (s *Console) about(p *page) error {
 			v.Actions = append(v.Actions, deed.words)
 		}
 	}
-	v.Actions = slices.Clip(v.Actions)
 	p.template, p.Title, p.Current, p.Main = "about", "About", "About", v
 	return nil
 }

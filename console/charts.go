@@ -176,68 +176,6 @@ func heatKey() (key []heatPiece) {
 	return key
 }
 
-// A dayCell is what happened in a step of a day.
-type dayCell struct{ ok, late, failed, missed int }
-
-// day shows what ran above a line and what did not below it, on a scale of its own.
-func day(cells []dayCell, start time.Time, step time.Duration, title string) template.HTML {
-	const height = 92
-	base := height * .62
-	most, mostBelow := 1, 1
-	for _, c := range cells {
-		most, mostBelow = max(most, c.ok+c.late), max(mostBelow, c.failed+c.missed)
-	}
-	w := 100 / float64(len(cells))
-	var out svg
-	out.add(`<svg class="chart" height="%d" role="img" aria-label="%s">`, height+18, escape(title))
-	for i, c := range cells {
-		place := fmt.Sprintf(`x="%s" width="%s"`, percent(float64(i)*w+w*.1), percent(w*.8))
-		rect := func(class string, y, h float64) {
-			out.add(`<rect class="%s" %s y="%.1f" height="%.1f"/>`, class, place, y, h)
-		}
-		ran, late := base*float64(c.ok)/float64(most), base*float64(c.late)/float64(most)
-		if c.ok > 0 {
-			rect("c-ran", base-ran, ran)
-		}
-		if c.late > 0 {
-			rect("c-late", base-ran-max(late, 1), max(late, 1))
-		}
-		failed, missed := (height-base)*float64(c.failed)/float64(mostBelow), (height-base)*float64(c.missed)/float64(mostBelow)
-		if c.failed > 0 {
-			rect("c-fail", base+1, max(failed, 2))
-		}
-		if c.missed > 0 {
-			rect("c-miss-f", base+1+failed, max(missed, 2))
-		}
-	}
-	out.add(`<line class="rule" x1="0" x2="100%%" y1="%.1f" y2="%.1f"/>`, base+.5, base+.5)
-	dayTicks(&out, start, time.Duration(len(cells))*step, base, height)
-	out.add(`</svg>`)
-	return out.html()
-}
-
-// dayTicks adds the hours below a chart: every third, of which a phone shows every sixth.
-func dayTicks(out *svg, start time.Time, whole time.Duration, base float64, height int) {
-	first := start.Truncate(time.Hour)
-	for t := first; t.Before(start.Add(whole)); t = t.Add(time.Hour) {
-		if t.Before(start) || t.Hour()%3 != 0 {
-			continue
-		}
-		x := 100 * float64(t.Sub(start)) / float64(whole)
-		anchor, class := "middle", ""
-		if x < 2 {
-			anchor = "start"
-		} else if x > 98 {
-			anchor = "end"
-		}
-		if t.Hour()%6 != 0 {
-			class = ` class="lbl-w"`
-		}
-		out.add(`<g%s><line class="rule" x1="%s" x2="%s" y1="%.1f" y2="%.1f"/><text x="%s" y="%d" text-anchor="%s">%s</text></g>`,
-			class, percent(x), percent(x), base-2, base+3, percent(x), height+13, anchor, t.Format("15:04"))
-	}
-}
-
 // A month is a calendar of a month.
 type month struct {
 	Caption string
@@ -254,19 +192,18 @@ type calDay struct {
 // A calLine is a line in a day.
 type calLine struct {
 	Mark, Label, Text string
-	Link              string // "": none
 }
 
 // calendar returns the month of a day, with lines by day.
-func calendar(of time.Time, today time.Time, lines map[int][]calLine, classes map[int]string) month {
+func calendar(of time.Time, today time.Time, lines map[int][]calLine) month {
 	first := time.Date(of.Year(), of.Month(), 1, 12, 0, 0, 0, of.Location())
 	m := month{Caption: first.Format("January 2006")}
 	before := (int(first.Weekday()) + 6) % 7 // a week begins on Monday
 	week := make([]calDay, before, 7)
 	for t := first; t.Month() == first.Month(); t = t.AddDate(0, 0, 1) {
-		d := calDay{Number: t.Day(), Class: classes[t.Day()], Lines: lines[t.Day()]}
+		d := calDay{Number: t.Day(), Lines: lines[t.Day()]}
 		if t.Format(time.DateOnly) == today.Format(time.DateOnly) {
-			d.Class = strings.TrimSpace(d.Class + " today")
+			d.Class = "today"
 		}
 		if week = append(week, d); len(week) == 7 {
 			m.Weeks, week = append(m.Weeks, week), nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -344,6 +345,23 @@ func (v *editView) fail(err error) {
 		v.Errors[field] = append(v.Errors[field], d.Message)
 		v.Listed = append(v.Listed, listedError{field, d.Message})
 	}
+}
+
+// Anchor returns the id of the field of the form that an error is about; that of the JSON if it is in no field.
+func (v *editView) Anchor(field string) string {
+	there := v.New
+	if field != "name" {
+		there = slices.Contains([]string{"weekDays", "occurrences", "frequency"}, field)
+		for _, m := range members {
+			there = there || m.field == field
+		}
+		ofRequest := slices.Contains([]string{"uri", "method", "body", "username"}, field)
+		there = there && (!ofRequest || v.Fields["isHTTP"] != "") || v.Fields["isHTTP"] != "" && (field == "headers" || field == "password")
+	}
+	if there {
+		return "f-" + field
+	}
+	return "f-json"
 }
 
 // submitted returns the definition that a form sent: its text, or its fields in the definition that the page had.

@@ -3,8 +3,10 @@ package console_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -330,4 +332,65 @@ func TestDeletingAsksForTheNameAsItIsShown(t *testing.T) {
 	b := browse(t, h, console.Options{})
 	page := b.get("/console/jobs/REPORTS/NIGHTLY/delete")
 	page.has("Delete nightly?", `action="`+nightly+`/delete"`)
+}
+
+func TestLinksToFieldsLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	c, h := withJob(t, new(apitest.Memory))
+	queue := daily()
+	queue.Action = client.Action{Type: "StorageQueue", QueueMessage: &client.QueueMessage{StorageAccount: "acc", QueueName: "queue", SASToken: "sv=2012-02-12&sig=x", Message: "hi"}}
+	_, err := c.PutJob(t.Context(), "reports", "queue", queue)
+	require.NoError(t, err)
+	b := browse(t, h, console.Options{})
+	for path, text := range map[string]string{
+		nightly: `{"properties":{"startTime":"x","action":{"type":"Https","request":{"uri":"","headers":{"a b":"c"},"authentication":{"type":"Basic","username":5}},` +
+			`"errorAction":{"type":"Http","request":{"uri":""}}},"recurrence":{"frequency":"x","schedule":{"hours":[24,25],"weekDays":["x","y"]}}}}`,
+		"/console/jobs/reports/queue": `{"properties":{"action":{"type":"Http","request":{"uri":""}},"recurrence":{"frequency":"day","schedule":{"hours":[24,25]}}}}`,
+	} {
+		got := b.send(http.MethodPost, path+"/edit", filled(t, b.get(path+"/edit"), "j", url.Values{"do": {"save"}, "json": {text}}), nil)
+		require.Equal(t, http.StatusBadRequest, got.status)
+		doc, err := html.Parse(strings.NewReader(got.text))
+		require.NoError(t, err)
+		ids, links := map[string]int{}, []string{}
+		for n := range doc.Descendants() {
+			if id := attribute(n, "id"); id != "" {
+				ids[id]++
+				require.Equal(t, 1, ids[id], id)
+			}
+			if to, ok := strings.CutPrefix(attribute(n, "href"), "#"); ok && n.Data == "a" {
+				links = append(links, to)
+			}
+		}
+		require.Greater(t, len(links), 2)
+		for _, to := range links {
+			require.Contains(t, ids, to)
+		}
+	}
+}
+
+func TestAnExecutionIsOneRowAlsoWhereAPageEnds(t *testing.T) {
+	t.Parallel()
+	_, api := withJob(t, new(apitest.Memory))
+	entry := func(execution, retry int, status string) string {
+		return fmt.Sprintf(`{"properties":{"startTime":"2026-11-26T01:0%d:0%d.5Z","endTime":"2026-11-26T01:0%d:0%d.7Z","status":%q,"retryCount":%d,"repeatCount":%d,`+
+			`"actionName":"MainAction","message":"execution %d"}}`, execution, retry, execution, retry, status, retry, execution, execution)
+	}
+	first := `{"value":[` + entry(3, 0, "Completed") + "," + entry(2, 1, "Completed") + `],"nextLink":"http://localhost/x?$skiptoken=more"}`
+	second := `{"value":[` + entry(2, 0, "Failed") + "," + entry(1, 0, "Completed") + `]}`
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case !strings.HasSuffix(r.URL.Path, "/history"):
+			api.ServeHTTP(w, r)
+		case r.URL.Query().Get("$skiptoken") == "more":
+			_, _ = w.Write([]byte(second))
+		default:
+			_, _ = w.Write([]byte(first))
+		}
+	})
+	b := browse(t, h, console.Options{})
+	newest := b.get(nightly).has("execution 3", "execution 2", "attempt 2", "Last 2: ")
+	newest.lacks("execution 1", "1 failed")
+	older := regexp.MustCompile(`href="([^"]+before=[^"#]+)#history">Older`).FindStringSubmatch(newest.text)
+	require.NotNil(t, older)
+	b.get(html.UnescapeString(older[1])).has("execution 1").lacks("execution 2")
 }

@@ -69,6 +69,16 @@ func (p *page) history(v *jobView, j *client.Job, clock clock) (h history, err e
 	if err != nil {
 		return h, err
 	}
+	begun := strings.Split(q.Get("begun"), ",") // executions that the page before has
+	found.Value = slices.DeleteFunc(found.Value, func(e client.History) bool { return slices.Contains(begun, itoa(e.Properties.RepeatCount)) })
+	var rest []client.History
+	var open []string
+	if found.Next != "" && list.Filter == "" {
+		if rest, open, err = p.restOf(v, found); err != nil {
+			return h, err
+		}
+		found.Value = append(found.Value, rest...)
+	}
 	retrying := ""
 	if s := j.Properties.Status; s != nil && s.Retry != nil {
 		retrying = s.Retry.Execution
@@ -82,7 +92,11 @@ func (p *page) history(v *jobView, j *client.Job, clock clock) (h history, err e
 		row.Link = p.explainLink(v.Collection, v.Name, row.due)
 	}
 	if found.Next != "" {
-		h.Older = pageLink(link, "before", found.Next) + "#history"
+		h.Older = pageLink(link, "before", found.Next)
+		if len(open) > 0 {
+			h.Older = pageLink(h.Older, "begun", strings.Join(open, ","))
+		}
+		h.Older += "#history"
 	}
 	if list.Token != "" {
 		h.First = link + "#history"
@@ -95,6 +109,35 @@ func (p *page) history(v *jobView, j *client.Job, clock clock) (h history, err e
 		h.late, h.took, h.pattern = nil, nil, ""
 	}
 	return h, nil
+}
+
+// restOf returns the entries of the page after a page that are of executions of which it lacks the first attempt, and the
+// numbers of those executions.
+func (p *page) restOf(v *jobView, of client.Page[client.History]) (rest []client.History, open []string, err error) {
+	whole := map[int]bool{}
+	for _, e := range of.Value {
+		q := &e.Properties
+		whole[q.RepeatCount] = whole[q.RepeatCount] || q.RepeatCount == 0 || q.ActionName != client.ErrorAction && q.RetryCount == 0
+	}
+	for n, is := range whole {
+		if !is {
+			open = append(open, itoa(n))
+		}
+	}
+	if len(open) == 0 {
+		return nil, nil, nil
+	}
+	slices.Sort(open)
+	next, err := p.api().HistoryPage(p.ctx, v.Collection, v.Name, client.List{Token: of.Next})
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range next.Value {
+		if slices.Contains(open, itoa(e.Properties.RepeatCount)) {
+			rest = append(rest, e)
+		}
+	}
+	return rest, open, nil
 }
 
 // group makes one entry of the attempts of each execution.
@@ -277,12 +320,12 @@ func months(times []time.Time, clock clock) (all []month) {
 		}
 		byMonth[key][t.Day()] = append(lines, calLine{Mark: "next", Label: words["next"], Text: t.Format("15:04")})
 	}
-	for key, from := "", times[0].In(loc); len(all) < 2; from = from.AddDate(0, 1, 1-from.Day()) {
-		key = from.Format("2006-01")
+	for from := times[0].In(loc); len(all) < 2; from = from.AddDate(0, 1, 1-from.Day()) {
+		key := from.Format("2006-01")
 		if byMonth[key] == nil {
 			break
 		}
-		all = append(all, calendar(from, clock.Now, byMonth[key], nil))
+		all = append(all, calendar(from, clock.Now, byMonth[key]))
 	}
 	return all
 }

@@ -55,11 +55,17 @@ func saidOf(message string) said {
 	}
 	s := said{Host: m[1], Status: m[2], Whole: message}
 	body := m[4]
-	if end := reasoned.FindStringSubmatch(body); end != nil {
+	if end := reasoned.FindStringSubmatch(body); end != nil && names(end[2], s.Status) {
 		body, s.Status = end[1], end[2]
 	}
 	s.Text, _ = shortened(body)
 	return s
+}
+
+// names reports whether a text begins with a number and a status. One with another status is the end of what the host sent.
+func names(text, status string) bool {
+	words := strings.Fields(text)
+	return len(words) > 1 && strings.TrimRight(words[1], ",") == status
 }
 
 // shortened returns a text in one line, and whether some of it is missing.

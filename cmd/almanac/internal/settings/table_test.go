@@ -93,7 +93,7 @@ command lines. An empty variable counts as absent, except that of ` + "`--ui-lis
 				kind = "choice"
 			}
 			if kind == "bool" {
-				standard = "`false`"
+				standard = code(cmp.Or(s.Default, "false"))
 			}
 			if found := defaultSentence.FindStringSubmatch(s.Help); found != nil {
 				standard = found[1]

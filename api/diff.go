@@ -1,7 +1,9 @@
 package api
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strconv"
 
@@ -51,11 +53,23 @@ func (s *server) previewChange(c *gin.Context, k job.Key) error {
 			q.Times = append(q.Times, r.WillBe)
 		}
 	}
-	others, err := s.scheduler.ForecastAcross(ctx, listing.Scope{Subscription: k.Collection.Subscription}, q)
-	if err != nil {
-		return err
+	return answer.JSON(c, http.StatusOK, resource.NewDiff(diff, s.others(ctx, k.Collection, q)))
+}
+
+// others returns how many others are due: in the subscription or, if that has too many jobs for a forecast, in the job
+// collection. The zero forecast, which has no times, means that it is not known.
+func (s *server) others(ctx context.Context, k job.CollectionKey, q listing.ForecastQuery) listing.Forecast {
+	scope := listing.Scope{Subscription: k.Subscription}
+	found, err := s.scheduler.ForecastAcross(ctx, scope, q)
+	if job.KindOf(err) == job.KindInvalid {
+		scope.ResourceGroup, scope.Collection = k.ResourceGroup, k.Name
+		found, err = s.scheduler.ForecastAcross(ctx, scope, q)
 	}
-	return answer.JSON(c, http.StatusOK, resource.NewDiff(diff, others))
+	if err != nil {
+		s.Log.WarnContext(ctx, "a preview of a change lacks the other jobs that are due", slog.Any("error", err))
+		return listing.Forecast{}
+	}
+	return found
 }
 
 // The bounds of take, and its default.

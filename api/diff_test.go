@@ -71,3 +71,20 @@ func TestAPreviewOfAChangeHasTheErrorsOfThatChange(t *testing.T) {
 		require.Contains(t, got.body, "1 to 50", take)
 	}
 }
+
+func TestAPreviewOfAChangeIsAnsweredThoughTheOtherJobsCannotBeRead(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	f := &fake{
+		job: func(_ context.Context, k job.Key) (job.Job, error) { return daily(t, k), nil },
+		forecast: func(_ context.Context, s listing.Scope, _ listing.ForecastQuery) (listing.Forecast, error) {
+			asked = append(asked, s.Collection)
+			return listing.Forecast{}, &job.Error{Kind: job.KindInvalid, Code: "TooManyJobs", Message: "too many"}
+		},
+	}
+	got := send(api.New(f, api.Options{}), http.MethodPost, "/jobCollections/c/jobs/j/previewChange", changedJob)
+	require.Equal(t, http.StatusOK, got.status, got.body)
+	require.Equal(t, []string{"", "c"}, asked)
+	require.NotContains(t, got.body, "others")
+	require.NotContains(t, got.body, "asOf")
+}

@@ -19,7 +19,7 @@ type ChangePreview struct {
 	Done              bool        `json:"done"`                       // no run follows, by either definition
 	WasText           string      `json:"wasText,omitempty"`
 	Text              string      `json:"text,omitempty"`
-	AsOf              time.Time   `json:"asOf"`
+	AsOf              time.Time   `json:"asOf,omitzero"` // zero: the other jobs could not be read
 }
 
 // A ChangeRun is a run before and after a change.

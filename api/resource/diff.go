@@ -17,7 +17,7 @@ type Diff struct {
 	Done    bool      `json:"done"`
 	WasText string    `json:"wasText,omitempty"`
 	Text    string    `json:"text,omitempty"`
-	AsOf    *job.Time `json:"asOf"`
+	AsOf    *job.Time `json:"asOf,omitempty"`
 }
 
 // A Run is a run before and after a change.

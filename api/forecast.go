@@ -42,8 +42,8 @@ func (s *server) getForecast(c *gin.Context) error {
 	return s.replyForecast(c, scope, q, nil)
 }
 
-// postForecast answers as getForecast does, and for each of the next occurrences of a definition how many others are due
-// in its second.
+// postForecast answers as getForecast does, and for each of the next occurrences of a definition how many others are
+// due in its second.
 func (s *server) postForecast(c *gin.Context) error {
 	scope, q, err := s.forecastQuery(c)
 	if err != nil {
@@ -107,7 +107,8 @@ func (s *server) forecastQuery(c *gin.Context) (listing.Scope, listing.ForecastQ
 		q.Except = k.Job(name)
 		if scope.Collection == "" || q.Except.Validate() != nil {
 			bad.Add(&job.FieldError{
-				Path: "except", Code: fields.Invalid, Value: name, Allowed: "the name of a job, for a forecast of its job collection",
+				Path: "except", Code: fields.Invalid, Value: name,
+				Allowed: "the name of a job, for a forecast of its job collection",
 			})
 		}
 	}
@@ -125,7 +126,8 @@ func checkWindow(q *listing.ForecastQuery, now time.Time, bad *fields.Errors) {
 	earliest, latest := now.Add(-time.Hour), now.Add(forecastAhead)
 	switch most := q.From.Add(forecastWindow); {
 	case q.From.Before(earliest) || q.From.After(latest):
-		out("from", job.NewTime(q.From).String(), fmt.Sprintf("an hour ago to 366 days from now, %s", iso8601.NewTime(latest)))
+		out("from", job.NewTime(q.From).String(),
+			fmt.Sprintf("an hour ago to 366 days from now, %s", iso8601.NewTime(latest)))
 	case !q.Until.After(q.From) || q.Until.After(most):
 		out("until", job.NewTime(q.Until).String(),
 			fmt.Sprintf("after from and at most 7 days after it, %s", iso8601.NewTime(most)))
@@ -154,7 +156,9 @@ func oneTime(values url.Values, name string, otherwise time.Time, bad *fields.Er
 	}
 	t, err := odata.ParseTime(given[0])
 	if err != nil || len(given) > 1 {
-		bad.Add(&job.FieldError{Path: name, Code: fields.Invalid, Value: given[0], Allowed: "one value, " + odata.AllowedTimes})
+		bad.Add(&job.FieldError{
+			Path: name, Code: fields.Invalid, Value: given[0], Allowed: "one value, " + odata.AllowedTimes,
+		})
 	}
 	return t.UTC()
 }

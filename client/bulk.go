@@ -76,7 +76,9 @@ func (c *Client) PreviewBulk(ctx context.Context, collection string, q BulkQuest
 
 // Bulk changes the jobs of a selection, a page at a time as the iteration goes on, and returns the result for each. It
 // may be repeated.
-func (c *Client) Bulk(ctx context.Context, collection string, action BulkAction, selection string) iter.Seq2[BulkResult, error] {
+func (c *Client) Bulk(
+	ctx context.Context, collection string, action BulkAction, selection string,
+) iter.Seq2[BulkResult, error] {
 	word := "bulk" + strings.ToUpper(string(action[:1])) + string(action[1:])
 	m := message{
 		method: http.MethodPost, at: c.collectionAt(collection, word), query: url.Values{},

@@ -84,8 +84,10 @@ func (c *Client) Forecast(ctx context.Context, of Scope, w Window) (found Foreca
 	return found, err
 }
 
-// ForecastBeside is Forecast with the next occurrences of a job that is not stored, and how many others are due with each.
+// ForecastBeside is Forecast with the next occurrences of a job that is not stored, and how many others are due with
+// each.
 func (c *Client) ForecastBeside(ctx context.Context, of Scope, w Window, p Preview) (found Forecast, err error) {
-	_, err = c.call(ctx, message{method: http.MethodPost, at: c.scoped(of, "forecast"), query: w.query(), body: p}, &found)
+	m := message{method: http.MethodPost, at: c.scoped(of, "forecast"), query: w.query(), body: p}
+	_, err = c.call(ctx, m, &found)
 	return found, err
 }

@@ -39,7 +39,9 @@ func (c *Client) PreviewChange(
 	if take > 0 {
 		query.Set("take", strconv.Itoa(take))
 	}
-	m := message{method: http.MethodPost, at: c.jobAt(collection, name, "previewChange"), query: query, body: Job{Properties: p}}
+	m := message{
+		method: http.MethodPost, at: c.jobAt(collection, name, "previewChange"), query: query, body: Job{Properties: p},
+	}
 	_, err = c.call(ctx, m, &found)
 	return found, err
 }

@@ -50,7 +50,8 @@ func NewBulkPreview(
 	for i, s := range jobs {
 		effect, reason := effectOf(action, &s)
 		b := BulkJob{
-			ID: s.Key.ARMID(), Name: jobName(s.Key), ETag: changeTag(s.Generation), State: s.State, Effect: effect, Reason: reason,
+			ID: s.Key.ARMID(), Name: jobName(s.Key), ETag: changeTag(s.Generation), State: s.State,
+			Effect: effect, Reason: reason,
 			NextExecutionTime: job.NewTime(s.Next),
 			RunsAtOnce:        effect == Changes && (s.RunsOnEnable && action == job.BulkEnable && !s.CollectionDisabled),
 		}
@@ -84,7 +85,8 @@ func effectOf(action job.BulkAction, s *listing.Summary) (Effect, string) {
 		return Refused, "It could not be read: " + s.Unread + "."
 	case s.Generation == 0:
 		return Refused, "Its generation is not known; change it by itself."
-	case action == job.BulkEnable && s.State == job.StateEnabled, action == job.BulkDisable && s.State == job.StateDisabled:
+	case action == job.BulkEnable && s.State == job.StateEnabled,
+		action == job.BulkDisable && s.State == job.StateDisabled:
 		return Unchanged, "It is " + string(s.State) + " already."
 	case (action == job.BulkEnable || action == job.BulkDisable) && final:
 		return Refused, "It is " + string(s.State) + ": no occurrence is left."

@@ -31,8 +31,13 @@ type Run struct {
 
 // NewDiff returns the form of a diff. others are how many others are due with the runs that will be, in their order.
 func NewDiff(d preview.Diff, others listing.Forecast) Diff {
-	r := Diff{Runs: make([]Run, len(d.Runs)), Next: job.NewTime(d.Next), Done: d.Done, WasText: d.Was, Text: d.Text, AsOf: job.NewTime(others.AsOf)}
-	counts := map[preview.Fate]*int{preview.Stays: &r.Same, preview.Moves: &r.Moves, preview.IsNew: &r.New, preview.Goes: &r.Goes}
+	r := Diff{
+		Runs: make([]Run, len(d.Runs)), Next: job.NewTime(d.Next), Done: d.Done, WasText: d.Was, Text: d.Text,
+		AsOf: job.NewTime(others.AsOf),
+	}
+	counts := map[preview.Fate]*int{
+		preview.Stays: &r.Same, preview.Moves: &r.Moves, preview.IsNew: &r.New, preview.Goes: &r.Goes,
+	}
 	left := others.Times
 	for i, run := range d.Runs {
 		*counts[run.Fate]++

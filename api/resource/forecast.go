@@ -64,7 +64,10 @@ func NewForecast(q listing.ForecastQuery, f listing.Forecast, done *bool) Foreca
 		Jobs: f.Jobs, Unread: f.Unread, AsOf: job.NewTime(f.AsOf), Done: done,
 	}
 	for i, s := range f.Steps {
-		r.Steps[i] = Step{job.NewTime(s.Time), s.Due, Fullest{job.NewTime(s.FullestTime), s.Fullest}, most(s.Host), most(s.Collection)}
+		r.Steps[i] = Step{
+			Time: job.NewTime(s.Time), Due: s.Due, Fullest: Fullest{job.NewTime(s.FullestTime), s.Fullest},
+			Host: most(s.Host), Collection: most(s.Collection),
+		}
 	}
 	if done != nil {
 		r.Occurrences = new(Seconds(f.Times))

@@ -22,9 +22,18 @@ type Bulk struct {
 	Filter string         `json:"filter,omitempty"`
 }
 
+// selectionLimits returns the limits of a body that selects jobs: what the API reads of any body.
+func selectionLimits() *Limits {
+	l := DefaultLimits()
+	l.JobBytes = 64 << 10
+	return &l
+}
+
 // ParseBulk parses a [Bulk]. It has either names or a search, a filter or both.
 func ParseBulk(body []byte) (b Bulk, err error) {
-	p, err := parseEnvelope(body, new(DefaultLimits()), envelope{what: "selection", beside: []string{"action", "names", "search", "filter"}})
+	p, err := parseEnvelope(body, selectionLimits(), envelope{
+		what: "selection", beside: []string{"action", "names", "search", "filter"},
+	})
 	if err != nil {
 		return b, err
 	}
@@ -81,7 +90,7 @@ const maxUnpacked = 1 << 20
 
 // ParseSelection parses {"selection": "..."}, for an action.
 func ParseSelection(body []byte, action job.BulkAction) (s Selection, err error) {
-	p, err := parseEnvelope(body, new(DefaultLimits()), envelope{what: "selection", beside: []string{"selection"}})
+	p, err := parseEnvelope(body, selectionLimits(), envelope{what: "selection", beside: []string{"selection"}})
 	if err != nil {
 		return s, err
 	}
@@ -98,7 +107,8 @@ func ParseSelection(body []byte, action job.BulkAction) (s Selection, err error)
 	case !ok:
 		p.fail("selection", fields.Invalid, "", "the selection that bulkPreview answered with")
 	case stored.Action != action:
-		p.fail("selection", fields.Invalid, "", "a selection for "+string(action)+"; this one is for "+string(stored.Action))
+		p.fail("selection", fields.Invalid, "",
+			"a selection for "+string(action)+"; this one is for "+string(stored.Action))
 	}
 	for _, one := range stored.Jobs {
 		j, valid := bulkJob(one)

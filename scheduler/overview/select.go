@@ -9,8 +9,8 @@ import (
 	"almanac/job/listing"
 )
 
-// Select returns all jobs of a collection that a search and a filter select or, if names are given, those of these names,
-// and the names that no job has. Jobs that this process changed are as they are, others as in [Overview.Summaries].
+// Select returns all jobs of a collection that a search and a filter select or, if names are given, those of these
+// names, and the names that no job has. Jobs that this process changed are as they are, others as in [Overview.Summaries].
 func (v *Overview) Select(
 	ctx context.Context, k job.CollectionKey, q listing.SummaryQuery, names []string,
 ) (all []listing.Summary, missing []string, err error) {

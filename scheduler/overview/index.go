@@ -2,10 +2,12 @@ package overview
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -46,8 +48,15 @@ type index struct {
 	mu    sync.Mutex
 	jobs  map[string]*entry // by workflow ID
 	lists map[listing.Scope]asOf
+	turns map[listing.Scope]*turn // of lists that are being read
 	// how often all was forgotten for lack of room
 	emptied int
+}
+
+// A turn is one reading of Temporal's lists of the jobs of a scope, for all that ask meanwhile.
+type turn struct {
+	over chan struct{}
+	as   asOf // when it is over; zero if its caller gave up
 }
 
 // An asOf says when Temporal's lists of the jobs of a scope were read: those that have changed, and all.
@@ -131,13 +140,46 @@ func (x *index) makeRoom(n int, since time.Time) int {
 func (x *index) listed(s listing.Scope) (listing.Scope, asOf) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	all := listing.Scope{Subscription: job.NormalizeName(s.Subscription)}
-	if as, ok := x.lists[all]; ok {
-		return all, as
-	}
-	s.Subscription, s.ResourceGroup = all.Subscription, job.NormalizeName(s.ResourceGroup)
+	s.Subscription, s.ResourceGroup = job.NormalizeName(s.Subscription), job.NormalizeName(s.ResourceGroup)
 	s.Collection = job.NormalizeName(s.Collection)
+	group := listing.Scope{Subscription: s.Subscription, ResourceGroup: s.ResourceGroup}
+	for _, wider := range []listing.Scope{{Subscription: s.Subscription}, group} {
+		if as, ok := x.lists[wider]; ok {
+			return wider, as
+		}
+	}
 	return s, x.lists[s]
+}
+
+// readBy notes when Temporal's lists of the jobs of a scope were read, and forgets lists that nobody has asked for
+// lately. x.mu is held.
+func (x *index) readBy(s listing.Scope, as asOf) {
+	maps.DeleteFunc(x.lists, func(_ listing.Scope, other asOf) bool { return as.at.Sub(other.at) > allFor })
+	x.lists[s] = as
+}
+
+// turn returns the reading of a scope that is under way, or begins one, which the caller ends.
+func (x *index) turn(s listing.Scope) (t *turn, begun bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if t = x.turns[s]; t != nil {
+		return t, false
+	}
+	if x.turns == nil {
+		x.turns = map[listing.Scope]*turn{}
+	}
+	t = &turn{over: make(chan struct{})}
+	x.turns[s] = t
+	return t, true
+}
+
+// end ends a turn.
+func (x *index) end(s listing.Scope, t *turn, as asOf) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	t.as = as
+	delete(x.turns, s)
+	close(t.over)
 }
 
 // refresh brings what is known of the jobs of a scope up to maxAge ago. If Temporal's lists cannot be read, nothing is
@@ -149,14 +191,36 @@ func (v *Overview) refresh(ctx context.Context, s listing.Scope, jobs int, maxAg
 	return v.relist(ctx, s, maxAge)
 }
 
-// relist is refresh for any number of jobs.
+// relist is refresh for any number of jobs. Callers that ask at the same time share what one of them reads.
 func (v *Overview) relist(ctx context.Context, s listing.Scope, maxAge time.Duration) asOf {
-	s, last := v.index.listed(s)
-	now := v.o.Now()
-	if now.Sub(last.at) < maxAge {
-		return last
+	for {
+		s, last := v.index.listed(s)
+		if v.o.Now().Sub(last.at) < maxAge {
+			return last
+		}
+		t, begun := v.index.turn(s)
+		if begun {
+			as := asOf{}
+			defer func() { v.index.end(s, t, as) }()
+			if found := v.readLists(ctx, s, last); found != unlisted || ctx.Err() == nil {
+				as = found
+			}
+			return cmp.Or(as, unlisted)
+		}
+		select {
+		case <-t.over:
+		case <-ctx.Done():
+			return unlisted
+		}
+		if t.as != (asOf{}) {
+			return t.as
+		}
 	}
-	if now.Sub(last.all) < allFor {
+}
+
+// readLists reads Temporal's lists of the jobs of a scope into the index, which has them as of last.
+func (v *Overview) readLists(ctx context.Context, s listing.Scope, last asOf) asOf {
+	if v.o.Now().Sub(last.all) < allFor {
 		if as, err := v.readList(ctx, s, last); err == nil {
 			return as
 		} // Temporal's lists may not tell what has changed
@@ -215,7 +279,7 @@ func (v *Overview) readList(ctx context.Context, s listing.Scope, last asOf) (as
 	v.index.mu.Lock()
 	defer v.index.mu.Unlock()
 	if v.index.emptied == emptied {
-		v.index.lists[s] = as
+		v.index.readBy(s, as)
 	}
 	return as, nil
 }

@@ -96,10 +96,15 @@ func (v *Overview) survey(ctx context.Context, s listing.Scope, view listing.Vie
 	if err != nil {
 		return nil, err
 	}
+	r := &survey{Overview: v, now: v.o.Now(), jobs: make([]row, len(keys))}
+	r.asOf = r.now
+	if len(keys) == 0 { // a scope that has no jobs, or is made up, gets no list
+		r.addUnread(failed)
+		return r, nil
+	}
 	as := v.relist(ctx, s, listedFor)
-	r := &survey{Overview: v, now: v.o.Now(), asOf: as.at, jobs: make([]row, len(keys))}
-	if r.asOf.IsZero() {
-		r.asOf = r.now
+	if as != unlisted {
+		r.asOf = as.at
 	}
 	var unknown, stale []*row
 	for i, k := range keys {
@@ -120,10 +125,15 @@ func (v *Overview) survey(ctx context.Context, s listing.Scope, view listing.Vie
 	unknown = append(unknown, stale...)
 	r.describe(ctx, unknown[:min(len(unknown), describeMost)])
 	r.jobs = slices.DeleteFunc(r.jobs, func(w row) bool { return w.id == "" })
+	r.addUnread(failed)
+	return r, nil
+}
+
+// addUnread adds what could not be read.
+func (r *survey) addUnread(failed *failures) {
 	for _, f := range failed.after("") {
 		r.jobs = append(r.jobs, row{Summary: listing.Summary{Key: f.key, Unread: f.why}, id: f.id})
 	}
-	return r, nil
 }
 
 // describe asks the server about jobs, but not their workflows. It removes the id of one that is gone.

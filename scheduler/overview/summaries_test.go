@@ -6,9 +6,11 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
@@ -245,4 +247,80 @@ func TestAContinuationThatNoListOfSummariesReturnedIsRefused(t *testing.T) {
 		_, err := v.Summaries(t.Context(), ofC, listing.SummaryQuery{Page: listing.Page{Top: 1, After: after}})
 		require.Equal(t, job.KindInvalid, job.KindOf(err), after)
 	}
+}
+
+func TestAScopeWithoutJobsIsNeitherListedNorRemembered(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.names["empty"] = nil
+	v := w.overview(noon)
+	for i := range 50 {
+		made := listing.Scope{Subscription: fmt.Sprint("s", i)}
+		found, err := v.Summaries(t.Context(), made, listing.SummaryQuery{Page: listing.Page{Top: 10}})
+		require.NoError(t, err)
+		require.Equal(t, []any{0, noon}, []any{found.Total, found.AsOf})
+	}
+	empty := listing.Scope{Subscription: "s", ResourceGroup: "g", Collection: "empty"}
+	_, err := v.Summaries(t.Context(), empty, listing.SummaryQuery{Page: listing.Page{Top: 10}})
+	require.NoError(t, err)
+	require.Zero(t, w.listed.Load())
+	require.Zero(t, overview.Lists(v))
+}
+
+func TestListsThatNobodyAsksForAreForgotten(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	shop(w, rand.New(rand.NewPCG(5, 5)), 20)
+	now := noon
+	v := w.overviewBy(func() time.Time { return now })
+	read := func(collection string) {
+		_, err := v.Summaries(t.Context(), listing.Scope{Subscription: "s", ResourceGroup: "g", Collection: collection},
+			listing.SummaryQuery{Page: listing.Page{Top: 10}})
+		require.NoError(t, err)
+	}
+	read("c")
+	read("d")
+	require.Equal(t, 2, overview.Lists(v))
+	now = now.Add(2 * time.Hour)
+	read("c")
+	require.Equal(t, 1, overview.Lists(v))
+}
+
+func TestTheListOfAGroupServesItsCollections(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	shop(w, rand.New(rand.NewPCG(6, 6)), 20)
+	v := w.overview(noon)
+	for _, s := range []listing.Scope{{Subscription: "s", ResourceGroup: "G"}, ofC} {
+		_, err := v.Summaries(t.Context(), s, listing.SummaryQuery{Page: listing.Page{Top: 10}})
+		require.NoError(t, err)
+	}
+	require.EqualValues(t, 1, w.listed.Load())
+}
+
+func TestThoseWhoAskAtOnceShareOneList(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	shop(w, rand.New(rand.NewPCG(7, 7)), 20)
+	v := w.overview(noon)
+	const callers = 8
+	var all sync.WaitGroup
+	first := make(chan struct{})
+	begun := sync.OnceFunc(func() { close(first) })
+	release := make(chan struct{})
+	w.onList = func() { begun(); <-release }
+	for i := range callers {
+		all.Go(func() {
+			if i > 0 {
+				<-first
+			}
+			found, err := v.Summaries(t.Context(), everything, listing.SummaryQuery{Page: listing.Page{Top: 10}})
+			assert.NoError(t, err)
+			assert.Equal(t, 20, found.Total)
+		})
+	}
+	<-first
+	close(release)
+	all.Wait()
+	require.EqualValues(t, 1, w.listed.Load())
 }

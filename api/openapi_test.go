@@ -131,6 +131,8 @@ func summaries(k job.Key) listing.Summaries {
 		Counts: listing.Counts{
 			States: map[job.State]int{job.StateEnabled: 2}, Outcomes: map[job.Outcome]int{job.OutcomeFailed: 1, "": 1},
 			Hosts: []listing.HostCount{{Host: "api.example.com", Jobs: 2}}, Hour: 1, Day: 2, None: 1, Unread: 1,
+			LastDay:     listing.DayCounts{Late: 1},
+			Collections: []listing.CollectionCount{{Key: k.Collection, Jobs: 2, Failing: 1, Next: at.Add(time.Hour)}},
 		},
 	}
 }

@@ -88,6 +88,16 @@ type SummaryCounts struct {
 	NextDay      int              `json:"nextDay"`
 	NoNext       int              `json:"noNext"`
 	Unread       int              `json:"unread"`
+	LastDay      *Day             `json:"lastDay,omitempty"` // of all jobs; nil if nothing was
+	Collections  []CollectionJobs `json:"collections"`       // the 20 with the most jobs
+}
+
+// CollectionJobs is what is in a job collection.
+type CollectionJobs struct {
+	Name              string    `json:"name"` // "resource group/name"
+	Jobs              int       `json:"jobs"`
+	Failing           int       `json:"failing"` // enabled jobs whose last outcome is that they failed
+	NextExecutionTime time.Time `json:"nextExecutionTime,omitzero"`
 }
 
 // HostJobs is how many jobs send to a host.

@@ -101,6 +101,16 @@ type Counts struct {
 	NextDay      int                 `json:"nextDay"`
 	NoNext       int                 `json:"noNext"`
 	Unread       int                 `json:"unread"`
+	LastDay      *Day                `json:"lastDay,omitempty"`
+	Collections  []CollectionCount   `json:"collections"`
+}
+
+// A CollectionCount says what is in a job collection.
+type CollectionCount struct {
+	Name              string    `json:"name"`
+	Jobs              int       `json:"jobs"`
+	Failing           int       `json:"failing"`
+	NextExecutionTime *job.Time `json:"nextExecutionTime,omitempty"`
 }
 
 // A HostCount says how many jobs send to a host.
@@ -114,6 +124,16 @@ func NewCounts(c listing.Counts) Counts {
 	r := Counts{
 		States: c.States, LastOutcomes: map[job.Outcome]int{}, Hosts: make([]HostCount, len(c.Hosts)),
 		NextHour: c.Hour, NextDay: c.Day, NoNext: c.None, Unread: c.Unread,
+		Collections: make([]CollectionCount, len(c.Collections)),
+	}
+	if c.LastDay != (listing.DayCounts{}) {
+		r.LastDay = new(Day(c.LastDay))
+	}
+	for i, of := range c.Collections {
+		r.Collections[i] = CollectionCount{
+			Name: of.Key.ResourceGroup + "/" + of.Key.Name, Jobs: of.Jobs, Failing: of.Failing,
+			NextExecutionTime: job.NewTime(of.Next),
+		}
 	}
 	for outcome, n := range c.Outcomes {
 		if outcome == "" {

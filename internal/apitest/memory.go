@@ -339,6 +339,8 @@ func (m *Memory) Summaries(
 		found.Total++
 		found.Counts.States[one.State]++
 		found.Counts.Outcomes[one.Last]++
+		found.Counts.LastDay.Add(one.Day)
+		count(&found.Counts, &one)
 		if q.Filter.MatchesSummary(&one) && q.Finds(&one, j.Key.Collection.Name+"/"+j.Key.Name, one.When) {
 			found.Page = append(found.Page, one)
 		}
@@ -347,6 +349,18 @@ func (m *Memory) Summaries(
 	slices.SortFunc(found.Page, func(a, b listing.Summary) int { return cmp.Compare(a.Key.Name, b.Key.Name) })
 	found.Page = found.Page[:min(len(found.Page), q.Top)]
 	return found, nil
+}
+
+// count counts a job in its collection.
+func count(c *listing.Counts, s *listing.Summary) {
+	for i := range c.Collections {
+		if c.Collections[i].Key == s.Key.Collection {
+			c.Collections[i].Add(s)
+			return
+		}
+	}
+	c.Collections = append(c.Collections, listing.CollectionCount{Key: s.Key.Collection})
+	c.Collections[len(c.Collections)-1].Add(s)
 }
 
 func (m *Memory) summary(j job.Job) listing.Summary {
@@ -363,6 +377,11 @@ func (m *Memory) summary(j job.Job) listing.Summary {
 	}
 	if n := len(s.Recent); n > 0 {
 		s.Last = s.Recent[n-1].Outcome
+	}
+	for _, mark := range s.Recent {
+		if mark.Late >= job.RegularDelay {
+			s.Day.Late++
+		}
 	}
 	return s
 }

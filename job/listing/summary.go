@@ -109,9 +109,42 @@ type Counts struct {
 	Day      int                 // within a day, those above included
 	None     int                 // jobs without a next occurrence
 	Unread   int
+
+	LastDay     DayCounts         // the sums of those of the jobs
+	Collections []CollectionCount // at most [MaxHosts], the one with the most jobs first
 }
 
-// MaxHosts is the number of hosts in [Counts].
+// A CollectionCount says what is in a job collection.
+type CollectionCount struct {
+	Key     job.CollectionKey
+	Jobs    int       // those that could not be read included
+	Failing int       // enabled jobs whose last outcome is that they failed
+	Next    time.Time // the next occurrence of them all; zero for none
+}
+
+// Add adds a job to the counts of its collection.
+func (c *CollectionCount) Add(s *Summary) {
+	c.Jobs++
+	if s.State == job.StateEnabled && s.Last == job.OutcomeFailed {
+		c.Failing++
+	}
+	if c.Next.IsZero() || !s.Next.IsZero() && s.Next.Before(c.Next) {
+		c.Next = s.Next
+	}
+}
+
+// Add adds the counts of another job.
+func (d *DayCounts) Add(other DayCounts) {
+	d.Late += other.Late
+	d.LateMinute += other.LateMinute
+	d.Failed += other.Failed
+	d.Missed += other.Missed
+	d.Skipped += other.Skipped
+	d.Cancelled += other.Cancelled
+	d.Manual += other.Manual
+}
+
+// MaxHosts is the number of hosts, and of job collections, in [Counts].
 const MaxHosts = 20
 
 // A HostCount says how many jobs send to a host.

@@ -51,11 +51,19 @@ func (v *Overview) Summaries(
 		t.From = r.now
 	}
 	found := listing.Summaries{AsOf: r.asOf, Total: len(r.jobs), Counts: newCounts()}
-	hosts := map[string]int{}
+	hosts, groups := map[string]int{}, map[job.CollectionKey]*listing.CollectionCount{}
 	var left queue[*row]
 	for i := range r.jobs {
 		w := &r.jobs[i]
 		g := w.look(r.now, &found.Counts, hosts)
+		if w.Key.Name != "" { // otherwise its collection could not be read
+			count := groups[w.Key.Collection]
+			if count == nil {
+				count = &listing.CollectionCount{Key: w.Key.Collection}
+				groups[w.Key.Collection] = count
+			}
+			count.Add(&w.Summary)
+		}
 		if !w.matches(&q, g) {
 			continue
 		}
@@ -64,7 +72,7 @@ func (v *Overview) Summaries(
 			left = append(left, w)
 		}
 	}
-	found.Counts.Hosts = topHosts(hosts)
+	found.Counts.Hosts, found.Counts.Collections = topHosts(hosts), topCollections(groups)
 	found.Page, found.Next = r.page(ctx, left, q.Top, t.From)
 	return found, nil
 }
@@ -206,6 +214,7 @@ func (w *row) look(now time.Time, c *listing.Counts, hosts map[string]int) (g *g
 	if w.State == job.StateEnabled {
 		c.Outcomes[w.Last]++
 	}
+	c.LastDay.Add(w.Day)
 	hosts[w.Summary.Host]++
 	switch in := w.Next.Sub(now); {
 	case w.Next.IsZero():
@@ -318,5 +327,16 @@ func topHosts(hosts map[string]int) []listing.HostCount {
 		all = append(all, listing.HostCount{Host: h, Jobs: hosts[h]})
 	}
 	slices.SortStableFunc(all, func(a, b listing.HostCount) int { return b.Jobs - a.Jobs })
+	return all[:min(len(all), listing.MaxHosts)]
+}
+
+// topCollections returns the collections with the most jobs.
+func topCollections(groups map[job.CollectionKey]*listing.CollectionCount) (all []listing.CollectionCount) {
+	for _, c := range groups {
+		all = append(all, *c)
+	}
+	slices.SortFunc(all, func(a, b listing.CollectionCount) int {
+		return cmp.Or(b.Jobs-a.Jobs, strings.Compare(a.Key.WorkflowID(), b.Key.WorkflowID()))
+	})
 	return all[:min(len(all), listing.MaxHosts)]
 }

@@ -75,6 +75,7 @@ func TestSummariesAreSearchedFilteredAndSorted(t *testing.T) {
 	v := w.overview(noon)
 	all := list(t, v, listing.SummaryQuery{Page: listing.Page{Top: 1000}}, nil)
 	require.Len(t, all, 200)
+	requireCounts(t, v, all)
 	less := map[listing.SummarySort]func(a, b *listing.Summary) int{
 		"":                   func(a, b *listing.Summary) int { return strings.Compare(a.Key.Name, b.Key.Name) },
 		listing.SortName:     func(a, b *listing.Summary) int { return strings.Compare(a.Key.Name, b.Key.Name) },
@@ -323,4 +324,31 @@ func TestThoseWhoAskAtOnceShareOneList(t *testing.T) {
 	close(release)
 	all.Wait()
 	require.EqualValues(t, 1, w.listed.Load())
+}
+
+// requireCounts requires that the counts of collections and of the last day are those of all summaries.
+func requireCounts(t *testing.T, v *overview.Overview, all []listing.Summary) {
+	t.Helper()
+	found, err := v.Summaries(t.Context(), everything, listing.SummaryQuery{Page: listing.Page{Top: 1}, Search: []string{"no such"}})
+	require.NoError(t, err)
+	var day listing.DayCounts
+	jobs, failing, next := map[string]int{}, map[string]int{}, map[string]time.Time{}
+	for _, s := range all {
+		c := s.Key.Collection.Name
+		jobs[c]++
+		day.Late += s.Day.Late
+		if s.State == job.StateEnabled && s.Last == job.OutcomeFailed {
+			failing[c]++
+		}
+		if was := next[c]; !s.Next.IsZero() && (was.IsZero() || s.Next.Before(was)) {
+			next[c] = s.Next
+		}
+	}
+	require.Positive(t, day.Late)
+	require.Equal(t, day.Late, found.Counts.LastDay.Late)
+	require.Len(t, found.Counts.Collections, 2)
+	for _, c := range found.Counts.Collections {
+		name := c.Key.Name
+		require.Equal(t, []any{jobs[name], failing[name], next[name]}, []any{c.Jobs, c.Failing, c.Next}, name)
+	}
 }

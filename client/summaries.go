@@ -96,7 +96,7 @@ type SummaryCounts struct {
 type CollectionJobs struct {
 	Name              string    `json:"name"` // "resource group/name"
 	Jobs              int       `json:"jobs"`
-	Failing           int       `json:"failing"` // enabled jobs whose last outcome is that they failed
+	Failing           int       `json:"failing"` // jobs whose last outcome is that they failed
 	NextExecutionTime time.Time `json:"nextExecutionTime,omitzero"`
 }
 

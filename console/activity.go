@@ -2,7 +2,7 @@ package console
 
 import (
 	"cmp"
-	"context"
+	"errors"
 	"maps"
 	"net/url"
 	"slices"
@@ -31,6 +31,7 @@ type activityView struct {
 	Older      string
 	First      string
 	Order      []filterEntry
+	Lost       string // why something could not be read
 }
 
 // A cause is what several entries have in common.
@@ -50,7 +51,6 @@ type cause struct {
 	first, last time.Time
 	collections map[string]int
 	jobs        map[string]bool
-	urgency     int
 }
 
 // An activityRow is an entry of the history of a job.
@@ -68,9 +68,16 @@ type activityRow struct {
 var kinds = []struct {
 	mark, word, choice, filter string
 }{
-	{"fail", "Failed", "failed", "status eq Failed"}, {"miss", "Missed", "missed", "status eq Missed"}, {"warn", "Late", "late", "lateness ge PT1S"},
+	{"fail", "Failed", "failed", "status eq Failed"}, {"miss", "Missed", "missed", "status eq Missed"}, {"warn", "Late", "late", "lateness gt PT5S"},
 	{"skip", "Skipped", "skipped", "status eq Skipped"}, {"cancel", "Cancelled", "cancelled", "status eq Cancelled"},
 }
+
+// lateText is the cause of those that were late. The index of jobs covers those that were not by more than that, so
+// their histories are not read.
+const lateText = "began more than 5 s after it was due"
+
+// veryLate is from which lateness on an entry is late.
+const veryLate = 5 * time.Second
 
 const (
 	// readEntries is how many entries of a kind are read to group them.
@@ -80,32 +87,80 @@ const (
 	shownOfCause = 8
 )
 
+// A selection is of which jobs, and of what became of them, the page is.
+type selection struct{ collection, name, outcome string }
+
+func (s selection) scope() client.Scope {
+	if s.collection == "" {
+		return client.Scope{}
+	}
+	return client.InCollection(s.collection)
+}
+
+// selected returns the link to the page of a selection.
+func (p *page) selected(s selection, byTime bool) string {
+	q := url.Values{}
+	for name, value := range map[string]string{"collection": s.collection, "name": s.name, "outcome": s.outcome} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if byTime {
+		q.Set("by", "time")
+	}
+	return p.Link("/activity?" + q.Encode())
+}
+
 func (s *Console) activity(p *page) error {
+	defer p.limit()()
 	q := p.r.URL.Query()
 	v := &activityView{Collection: q.Get("collection"), Name: q.Get("name"), Link: p.Link("/activity"), Scope: "all jobs that you may see"}
-	scope := client.Scope{}
 	if v.Collection != "" {
-		scope, v.Scope = client.InCollection(v.Collection), "the jobs of "+v.Collection
+		v.Scope = "the jobs of " + v.Collection
 	}
-	chosen := p.activityFilters(v, q)
+	of := selection{v.Collection, v.Name, p.activityFilters(v, q)}
 	v.Causal = q.Get("by") != "time" && q.Get("before") == ""
-	if v.Causal {
-		causes, err := p.causes(p.ctx, scope, chosen, v.Name)
-		if err != nil {
-			return err
+	errs := eachOf(2, func(i int) error {
+		if i == 0 {
+			return p.addEntries(v, q, of)
 		}
-		v.Causes = causes
-		for i := range causes {
-			if causes[i].Mark == "warn" {
-				v.Late += causes[i].N
-			} else {
-				v.Bad += causes[i].N
-			}
-			v.More = v.More || causes[i].More
+		if !v.Causal {
+			return nil
 		}
+		return p.addCauses(v, of)
+	})
+	if errs[0] != nil && (!v.Causal || errs[1] != nil) {
+		return errs[0]
 	}
-	list := client.List{Filter: joinedFilter(filterOf(chosen), nameFilter(v.Name)), Token: q.Get("before")}
-	found, err := s.client.HistoryAcrossPage(p.ctx, scope, list)
+	if err := firstOf(errs); err != nil {
+		v.Lost = p.lost(err)
+	}
+	p.template, p.Title, p.Current, p.Main = "activity", "Activity", "Activity", v
+	return nil
+}
+
+// addCauses adds what did not go well, by cause.
+func (p *page) addCauses(v *activityView, of selection) (err error) {
+	v.Causes, err = p.causes(of)
+	for i := range v.Causes {
+		c := &v.Causes[i]
+		if c.Mark == "warn" {
+			v.Late += c.N
+		} else {
+			v.Bad += c.N
+		}
+		v.More = v.More || c.More
+	}
+	return err
+}
+
+// addEntries adds a page of entries, newest first.
+func (p *page) addEntries(v *activityView, q url.Values, of selection) error {
+	list := client.List{Filter: joinedFilter(filterOf(of.outcome), nameFilter(of.name)), Token: q.Get("before")}
+	if list.Token != "" {
+		v.First = p.activityLink(q, "", "")
+	}
+	found, err := p.api().HistoryAcrossPage(p.ctx, of.scope(), list)
 	if err != nil {
 		return err
 	}
@@ -114,15 +169,10 @@ func (s *Console) activity(p *page) error {
 		v.Rows = append(v.Rows, p.activityRow(&found.Value[i]))
 	}
 	if v.Causal && len(v.Rows) > perCausalPage {
-		v.Rows, found.Next = v.Rows[:perCausalPage], ""
-		v.Older = withParameter(p.activityLink(q, "by", "time"), "outcome", chosen)
+		v.Rows, v.Older = v.Rows[:perCausalPage], p.activityLink(q, "by", "time")
 	} else if found.Next != "" {
 		v.Older = withParameter(p.activityLink(q, "", ""), "before", found.Next)
 	}
-	if list.Token != "" {
-		v.First = p.activityLink(q, "", "")
-	}
-	p.template, p.Title, p.Current, p.Main = "activity", "Activity", "Activity", v
 	return nil
 }
 
@@ -184,7 +234,7 @@ func (p *page) activityFilters(v *activityView, q url.Values) (chosen string) {
 	for _, k := range kinds {
 		word := k.choice
 		if word == "late" {
-			word = "late by 1 s or more"
+			word = "late by more than 5 s"
 		}
 		add(k.choice, word)
 	}
@@ -208,20 +258,22 @@ func (p *page) activityFilters(v *activityView, q url.Values) (chosen string) {
 	return chosen
 }
 
-// causes returns what did not go well in the last 24 hours, by cause, the most urgent first. chosen is a kind; "" for all.
-func (p *page) causes(ctx context.Context, scope client.Scope, chosen, name string) (all []cause, err error) {
+// causes returns what did not go well in the last 24 hours, by cause, the most urgent first. With an error it is what was
+// read before.
+func (p *page) causes(of selection) ([]cause, error) {
 	byKind := make([][]cause, len(kinds))
-	err = each(len(kinds), func(i int) error {
-		k := kinds[i]
-		if chosen != "" && chosen != k.choice {
+	err := each(len(kinds), func(i int) error {
+		if of.outcome != "" && of.outcome != kinds[i].choice {
 			return nil
 		}
-		byKey, more, err := p.causesOf(ctx, scope, i, name)
+		byKey, more, err := p.causesOf(of, i)
+		of := of
+		of.outcome = kinds[i].choice
 		for _, c := range slices.SortedFunc(maps.Values(byKey), func(a, b *cause) int {
 			return cmp.Or(b.N-a.N, b.last.Compare(a.last), cmp.Compare(a.Text, b.Text))
 		}) {
-			c.finish(p, k.choice)
-			c.More = more
+			c.finish(p, of)
+			c.More = more || err != nil
 			byKind[i] = append(byKind[i], *c)
 		}
 		return err
@@ -229,27 +281,28 @@ func (p *page) causes(ctx context.Context, scope client.Scope, chosen, name stri
 	return slices.Concat(byKind...), err
 }
 
-// causesOf groups the entries of a kind.
-func (p *page) causesOf(ctx context.Context, scope client.Scope, kind int, name string) (map[string]*cause, bool, error) {
+// causesOf groups the entries of a kind, and reports whether there may be more. With an error it is what was read before.
+func (p *page) causesOf(of selection, kind int) (map[string]*cause, bool, error) {
 	k := kinds[kind]
 	byKey, read := map[string]*cause{}, 0
-	for e, err := range p.api().HistoryAcross(ctx, scope, client.List{Filter: joinedFilter(k.filter, nameFilter(name)), Top: readEntries}) {
-		if _, unread := err.(*client.UnreadError); unread { //nolint:errorlint // it is not wrapped
+	list := client.List{Filter: joinedFilter(k.filter, nameFilter(of.name)), Top: readEntries}
+	for e, err := range p.api().HistoryAcross(p.ctx, of.scope(), list) {
+		if _, unread := errors.AsType[*client.UnreadError](err); unread {
 			continue
 		}
 		if err != nil {
-			return nil, false, err
+			return byKey, true, err
 		}
 		read++
 		row := p.activityRow(&e)
 		text, host := row.Said.Cause(), row.Said.Host
 		if k.mark == "warn" {
-			text, host = "began a second or more after it was due", ""
+			text, host = lateText, ""
 		}
 		key := text + "\x00" + host
 		c := byKey[key]
 		if c == nil {
-			c = &cause{Mark: k.mark, Word: k.word, Text: text, Host: host, urgency: kind, collections: map[string]int{}, jobs: map[string]bool{}}
+			c = &cause{Mark: k.mark, Word: k.word, Text: text, Host: host, collections: map[string]int{}, jobs: map[string]bool{}}
 			byKey[key] = c
 		}
 		c.add(row, e.Properties.StartTime)
@@ -272,7 +325,7 @@ func (c *cause) add(row activityRow, at time.Time) {
 	}
 }
 
-func (c *cause) finish(p *page, choice string) {
+func (c *cause) finish(p *page, of selection) {
 	c.Jobs, c.From, c.To, c.Rest = len(c.jobs), p.Clock.at(c.first.Truncate(time.Second)), p.Clock.at(c.last.Truncate(time.Second)), c.N-len(c.Rows)
 	names := slices.SortedFunc(maps.Keys(c.collections), func(a, b string) int { return cmp.Or(c.collections[b]-c.collections[a], cmp.Compare(a, b)) })
 	var parts []string
@@ -284,7 +337,7 @@ func (c *cause) finish(p *page, choice string) {
 		parts = append(parts, name+" "+count(c.collections[name]))
 	}
 	c.Where = strings.Join(parts, ", ")
-	c.List = p.Link("/activity" + escapedQuery("outcome", choice, "by", "time"))
+	c.List = p.selected(of, true)
 }
 
 // activityRow returns the row of an entry.
@@ -304,7 +357,7 @@ func (p *page) activityRow(e *client.History) activityRow {
 	if q.Caller != "" {
 		row.Attempt = strings.TrimPrefix(row.Attempt+", by hand, by "+q.Caller, ", ")
 	} else if late, ok := q.Lateness(); ok {
-		row.Late, row.VeryLate = length(late), late >= time.Second
+		row.Late, row.VeryLate = length(late), late > veryLate
 	}
 	if ran && !q.StartTime.IsZero() {
 		row.Took = length(q.EndTime.Sub(q.StartTime))

@@ -1,12 +1,9 @@
 package console
 
 import (
-	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"almanac/access"
@@ -23,6 +20,7 @@ type homeView struct {
 	DueMore        bool
 	AsOf           *stamp
 	NotReady       string
+	Lost           map[string]string // why a section could not be read, or not whole
 
 	Groups      []failingGroup
 	FailingRest int // beyond those that are listed
@@ -34,7 +32,11 @@ type homeView struct {
 	Paused      []pausedRow
 	PausedRest  int
 	Collections []collectionRow
-	New         string
+
+	CollectionsRest int
+	New             string
+
+	disabled []string // collections
 }
 
 // A failingGroup is jobs that fail for one cause.
@@ -77,9 +79,13 @@ const (
 	listedFailing     = 24
 	listedPaused      = 8
 	listedCollections = 20
+
+	// readCollections is how many collections are read for the page at most.
+	readCollections = 500
 )
 
 func (s *Console) home(p *page) error {
+	defer p.limit()()
 	failing, err := s.client.Summaries(p.ctx, client.Scope{}, client.Search{Filter: "lastOutcome eq Failed", Top: listedFailing, OrderBy: "name"})
 	if err != nil {
 		return err
@@ -88,41 +94,52 @@ func (s *Console) home(p *page) error {
 		return s.first(p)
 	}
 	v := &homeView{Total: failing.Total, Failing: failing.Matching, AsOf: p.Clock.at(failing.AsOf), FailingRest: failing.Matching - len(failing.Value)}
+	if day := failing.Counts.LastDay; day != nil {
+		v.Late = day.Late
+	}
 	if p.May(access.WriteJobs, "", "") {
 		v.New = p.Link("/new")
 	}
-	ready, err := s.client.Ready(p.ctx)
-	if err != nil {
-		return err
-	}
-	if ready.Status != "ready" {
-		v.NotReady = ready.Missing
-	}
-	parts := []func() error{
-		func() error { return p.addFailing(v, failing.Value) }, func() error { return p.addHour(v) }, func() error { return p.addLost(v) },
-		func() error { return p.addPaused(v) },
-	}
-	if err := each(len(parts), func(i int) error { return parts[i]() }); err != nil {
-		return err
-	}
+	v.Lost = p.sections(v, &failing)
 	p.template, p.Title, p.Current, p.Main = "home", "Home", "Home", v
 	return nil
 }
 
-// each calls do for each index at most eight at a time, and returns the first error.
-func each(n int, do func(i int) error) error {
-	errs := make([]error, n)
-	var all sync.WaitGroup
-	places := make(chan struct{}, 8)
-	for i := range n {
-		places <- struct{}{}
-		all.Go(func() {
-			defer func() { <-places }()
-			errs[i] = do(i)
-		})
+// sections adds the sections of the page, and returns why some could not be read.
+func (p *page) sections(v *homeView, failing *client.Summaries) map[string]string {
+	listed := make(chan struct{}) // the collections
+	sections := []struct {
+		name string
+		add  func() error
+	}{
+		{"ready", func() error { return p.addReady(v) }},
+		{"failing", func() error { return p.addFailing(v, failing.Value) }},
+		{"hour", func() error { return p.addHour(v) }},
+		{"missed", func() error { return p.addLost(v) }},
+		{"collections", func() error {
+			defer close(listed)
+			return p.addCollections(v, &failing.Counts)
+		}},
+		{"paused", func() error {
+			<-listed
+			return p.addPaused(v)
+		}},
 	}
-	all.Wait()
-	return errors.Join(errs...)
+	lost := map[string]string{}
+	for i, err := range eachOf(len(sections), func(i int) error { return sections[i].add() }) {
+		if err != nil {
+			lost[sections[i].name] = p.lost(err)
+		}
+	}
+	return lost
+}
+
+func (p *page) addReady(v *homeView) error {
+	ready, err := p.api().Ready(p.ctx)
+	if err == nil && ready.Status != "ready" {
+		v.NotReady = ready.Missing
+	}
+	return err
 }
 
 // addFailing adds the jobs that fail, by cause.
@@ -131,11 +148,10 @@ func (p *page) addFailing(v *homeView, jobs []client.Summary) error {
 	err := each(len(jobs), func(i int) error {
 		collection, name := client.NamesOf(jobs[i].Name)
 		j, err := p.api().Job(p.ctx, collection, name)
-		if client.IsNotFound(err) || client.StatusOf(err) == http.StatusServiceUnavailable {
-			return nil // it was deleted meanwhile, or does not answer: it is listed without a reason
-		}
-		found[i] = j
-		return err
+		if err == nil {
+			found[i] = j
+		} // otherwise it was deleted meanwhile, or does not answer: it is listed without a reason
+		return nil
 	})
 	if err != nil {
 		return err
@@ -225,33 +241,42 @@ func (p *page) addHour(v *homeView) error {
 	return nil
 }
 
-// addLost adds what was missed, late or skipped since yesterday, by cause.
+// addLost adds what was missed, late or skipped since yesterday, by cause. How many were late is in the summaries: their
+// histories would be those of all jobs.
 func (p *page) addLost(v *homeView) error {
-	all := make([][]cause, len(kinds))
-	err := each(len(kinds), func(i int) (err error) {
-		if kinds[i].choice == "failed" || kinds[i].choice == "cancelled" {
-			return nil
+	ofKind := make([][]cause, len(kinds))
+	errs := eachOf(len(kinds), func(i int) (err error) {
+		switch k := kinds[i]; k.choice {
+		case "missed", "skipped":
+			ofKind[i], err = p.causes(selection{outcome: k.choice})
+		case "late":
+			if v.Late > 0 {
+				ofKind[i] = []cause{{Mark: k.mark, Word: k.word, N: v.Late, Text: lateText, List: p.selected(selection{outcome: k.choice}, true)}}
+			}
 		}
-		all[i], err = p.causes(p.ctx, client.Scope{}, kinds[i].choice, "")
 		return err
 	})
-	for _, causes := range all {
+	for _, causes := range ofKind {
 		for _, c := range causes {
-			switch c.Mark {
-			case "miss":
+			if c.Mark == "miss" {
 				v.Missed, v.MissedMore = v.Missed+c.N, v.MissedMore || c.More
-			case "warn":
-				v.Late, v.LateMore = v.Late+c.N, v.LateMore || c.More
 			}
 			v.Causes = append(v.Causes, c)
 		}
 	}
-	return err
+	return firstOf(errs)
 }
 
-// addPaused adds the collections and jobs that are disabled, and by whom.
-func (p *page) addPaused(v *homeView) error {
-	for c, err := range p.api().Collections(p.ctx, client.List{}) {
+// addCollections adds the collections with the most jobs, in the order of their names, with what the counts have of them.
+func (p *page) addCollections(v *homeView, counts *client.SummaryCounts) error {
+	of := map[string]*client.CollectionJobs{}
+	for i := range counts.Collections {
+		c := &counts.Collections[i]
+		_, name, _ := strings.Cut(c.Name, "/")
+		of[strings.ToLower(name)] = c
+	}
+	var all []collectionRow
+	for c, err := range p.api().Collections(p.ctx, client.List{Top: readCollections}) {
 		if _, unread := errors.AsType[*client.UnreadError](err); unread {
 			continue
 		}
@@ -261,75 +286,71 @@ func (p *page) addPaused(v *homeView) error {
 		row := collectionRow{Name: c.Name, Link: p.CollectionLink(c.Name), Plan: c.Properties.SKU.Name, FailingLink: p.CollectionLink(c.Name) + "?state=failing"}
 		if c.Properties.State != client.CollectionEnabled && c.Properties.State != "" {
 			row.Mark, row.Word = "off", words["off"]
-			v.Paused = append(v.Paused, pausedRow{Collection: c.Name, Link: row.Link})
+			v.disabled = append(v.disabled, c.Name)
 		}
-		v.Collections = append(v.Collections, row)
+		if n := of[strings.ToLower(c.Name)]; n != nil {
+			if row.Jobs, row.Failing = n.Jobs, n.Failing; row.Mark == "" && !n.NextExecutionTime.IsZero() {
+				row.Next = p.Clock.at(n.NextExecutionTime)
+			}
+		}
+		all = append(all, row)
+	}
+	if len(all) > listedCollections {
+		v.CollectionsRest = len(all) - listedCollections
+		most := slices.Clone(all)
+		slices.SortStableFunc(most, func(a, b collectionRow) int { return b.Jobs - a.Jobs })
+		least := most[listedCollections-1].Jobs
+		all = slices.DeleteFunc(all, func(c collectionRow) bool { return c.Jobs < least })[:listedCollections]
+	}
+	v.Collections = all
+	return nil
+}
+
+// addPaused adds collections and jobs that are disabled, and by whom.
+func (p *page) addPaused(v *homeView) error {
+	for _, name := range v.disabled {
+		v.Paused = append(v.Paused, pausedRow{Collection: name, Link: p.CollectionLink(name)})
 	}
 	off, err := p.api().Summaries(p.ctx, client.Scope{}, client.Search{Filter: "state eq disabled", Top: listedPaused})
-	if err != nil {
-		return err
-	}
 	for i := range off.Value {
 		collection, name := client.NamesOf(off.Value[i].Name)
 		v.Paused = append(v.Paused, pausedRow{Collection: collection, Name: name, Link: p.JobLink(collection, name)})
 	}
-	v.PausedRest = off.Matching - len(off.Value)
-	if err := each(len(v.Paused), func(i int) error { return p.whoDisabled(p.ctx, &v.Paused[i]) }); err != nil {
-		return err
-	}
-	return p.addCollections(v)
+	all := len(v.disabled) + off.Matching
+	v.Paused = v.Paused[:min(len(v.Paused), listedPaused)]
+	v.PausedRest = all - len(v.Paused)
+	return errors.Join(err, each(len(v.Paused), func(i int) error {
+		p.whoDisabled(&v.Paused[i])
+		return nil
+	}))
 }
 
-// whoDisabled says who disabled a job or a collection, if the caller may know it.
-func (p *page) whoDisabled(ctx context.Context, row *pausedRow) error {
+// whoDisabled says who disabled a job or a collection, if it can be read and the caller may know it.
+func (p *page) whoDisabled(row *pausedRow) {
 	if !p.May(access.ReadChanges, row.Collection, row.Name) {
-		return nil
+		return
 	}
-	changes := p.api().CollectionChanges(ctx, row.Collection, client.List{Top: 20})
+	changes := p.api().CollectionChanges(p.ctx, row.Collection, client.List{Top: 20})
 	if row.Name != "" {
-		changes = p.api().Changes(ctx, row.Collection, row.Name, client.List{Top: 20})
+		changes = p.api().Changes(p.ctx, row.Collection, row.Name, client.List{Top: 20})
 	}
 	for c, err := range changes {
-		if status := client.StatusOf(err); status == http.StatusNotFound || status == http.StatusForbidden {
-			return nil
-		}
 		if err != nil {
-			return err
+			return
 		}
 		q := &c.Properties
 		created := strings.HasSuffix(q.OperationName, "/write") && len(q.Differences) == 0
 		if q.Status != client.ChangeFailed && (strings.HasSuffix(q.OperationName, "/disable/action") || created || disables(q)) {
 			row.By, row.Since, row.Ago = who(q), p.Clock.at(q.EventTimestamp.Truncate(time.Second)), p.Clock.rel(q.EventTimestamp)
-			return nil
+			return
 		}
 	}
-	return nil
 }
 
 // disables reports whether a change of the definition disabled a job.
 func disables(c *client.ChangeProperties) bool {
 	return slices.ContainsFunc(c.Differences, func(d client.Difference) bool {
 		return d.Path == "properties.state" && strings.EqualFold(string(d.To), `"disabled"`)
-	})
-}
-
-// addCollections adds what is in the collections.
-func (p *page) addCollections(v *homeView) error {
-	v.Collections = v.Collections[:min(len(v.Collections), listedCollections)]
-	return each(len(v.Collections), func(i int) error {
-		c := &v.Collections[i]
-		found, err := p.api().Summaries(p.ctx, client.InCollection(c.Name), client.Search{OrderBy: "nextExecutionTime", Top: 1})
-		if client.IsNotFound(err) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		c.Jobs, c.Failing = found.Total, found.Counts.LastOutcomes[client.OutcomeFailed]
-		if len(found.Value) > 0 && c.Mark == "" {
-			c.Next = p.Clock.at(found.Value[0].Properties.NextExecutionTime)
-		}
-		return nil
 	})
 }
 
@@ -359,6 +380,9 @@ var firsts = []struct {
 // firstCollection returns the collection that the first job goes to, and whether there is one.
 func (s *Console) firstCollection(p *page) (name string, there bool, err error) {
 	for c, err := range s.client.Collections(p.ctx, client.List{}) {
+		if _, unread := errors.AsType[*client.UnreadError](err); unread {
+			continue
+		}
 		if err != nil {
 			return "", false, err
 		}
@@ -408,7 +432,8 @@ func (s *Console) start(p *page) (string, error) {
 			return "", err
 		}
 	}
-	j := client.JobProperties{Action: client.Action{Type: "Http", Request: &client.Request{URI: form.Get("uri"), Method: form.Get("method")}}}
+	// Without a start, its creation would be the first occurrence, beside the run below.
+	j := client.JobProperties{StartTime: client.At(p.Clock.Now.Truncate(time.Second)), Action: client.Action{Type: "Http", Request: &client.Request{URI: form.Get("uri"), Method: form.Get("method")}}}
 	for _, f := range firsts {
 		if f.value == form.Get("when") {
 			r := f.recurrence
@@ -426,8 +451,8 @@ func (s *Console) start(p *page) (string, error) {
 		return "", err
 	}
 	execution, err := s.client.RunJob(p.ctx, collection, name)
-	if err != nil {
-		return "", err
+	if err != nil { // the job is there: its page has the button to run it, and a second try would find the name taken
+		return jobPath(collection, name), nil
 	}
 	return jobPath(collection, name, "executions", execution), nil
 }

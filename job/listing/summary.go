@@ -118,14 +118,14 @@ type Counts struct {
 type CollectionCount struct {
 	Key     job.CollectionKey
 	Jobs    int       // those that could not be read included
-	Failing int       // enabled jobs whose last outcome is that they failed
+	Failing int       // jobs whose last outcome is that they failed
 	Next    time.Time // the next occurrence of them all; zero for none
 }
 
 // Add adds a job to the counts of its collection.
 func (c *CollectionCount) Add(s *Summary) {
 	c.Jobs++
-	if s.State == job.StateEnabled && s.Last == job.OutcomeFailed {
+	if s.Last == job.OutcomeFailed {
 		c.Failing++
 	}
 	if c.Next.IsZero() || !s.Next.IsZero() && s.Next.Before(c.Next) {

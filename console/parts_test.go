@@ -1,0 +1,27 @@
+package console
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAPanicOfAPartIsItsError(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	errs := eachOf(20, func(i int) error {
+		switch i {
+		case 3:
+			panic("a secret")
+		case 5:
+			return broken
+		}
+		return nil
+	})
+	require.Len(t, errs, 20)
+	require.ErrorContains(t, errs[3], "parts_test.go")
+	require.NotContains(t, new(page).lost(errs[3]), "secret")
+	require.ErrorIs(t, errs[5], broken)
+	require.NoError(t, errs[19])
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -171,9 +172,7 @@ func pageOf[T any](ctx context.Context, c *Client, at place, query url.Values, l
 func with(query, more url.Values) url.Values {
 	merged := url.Values{}
 	for _, from := range []url.Values{query, more} {
-		for name, values := range from {
-			merged[name] = values
-		}
+		maps.Copy(merged, from)
 	}
 	return merged
 }

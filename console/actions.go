@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -166,8 +167,8 @@ func (s *Console) execution(p *page) error {
 		v.Retry = &trouble{Lead: v.Word, At: p.Clock.at(r.NextAttemptTime)}
 	}
 	entries := make([]client.HistoryProperties, 0, len(q.History))
-	for i := len(q.History) - 1; i >= 0; i-- {
-		entries = append(entries, q.History[i].Properties)
+	for _, e := range slices.Backward(q.History) {
+		entries = append(entries, e.Properties)
 	}
 	v.Attempts = attemptsOf(entries, p.Clock)
 	p.template, p.Title, p.Current, p.Main = "execution", "A run of "+v.Name, "Jobs", v

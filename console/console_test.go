@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -137,7 +138,7 @@ func TestTheConsoleImportsNothingThatDecides(t *testing.T) {
 	t.Parallel()
 	text, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
 	require.NoError(t, err)
-	for _, imported := range strings.Fields(string(text)) {
+	for imported := range strings.FieldsSeq(string(text)) {
 		require.NotRegexp(t, `^almanac/(scheduler|job/input|workflows|worker)|^go\.temporal\.io`, imported)
 	}
 }
@@ -309,18 +310,9 @@ func TestAPageShowsNoButtonThatWouldBeRefused(t *testing.T) {
 		}})
 		page := b.get("/console/jobs/reports/nightly").has("Signed in as </span>me").has(buttons...)
 		for _, button := range []string{"Run now", "/skip\"", "Disable</button>", "Delete…", "/edit\""} {
-			require.Equal(t, contains(buttons, button), strings.Contains(page.text, button), "%s: %s", role, button)
+			require.Equal(t, slices.Contains(buttons, button), strings.Contains(page.text, button), "%s: %s", role, button)
 		}
 	}
-}
-
-func contains(all []string, one string) bool {
-	for _, each := range all {
-		if each == one {
-			return true
-		}
-	}
-	return false
 }
 
 func TestWhoIsNotKnownIsSentToTheLoginPage(t *testing.T) {

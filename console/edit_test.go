@@ -2,9 +2,9 @@ package console_test
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -49,9 +49,7 @@ func filled(t *testing.T, s *shown, id string, changes url.Values) url.Values {
 			values.Add(name, value)
 		}
 	}
-	for name, list := range changes {
-		values[name] = list
-	}
+	maps.Copy(values, changes)
 	return values
 }
 
@@ -242,9 +240,7 @@ func TestWhatIsNoJSONObjectIsRefused(t *testing.T) {
 
 func with(of url.Values, name, value string) url.Values {
 	more := url.Values{name: {value}}
-	for k, v := range of {
-		more[k] = v
-	}
+	maps.Copy(more, of)
 	return more
 }
 
@@ -379,5 +375,5 @@ func TestActivityHasWhatDidNotGoWellByCause(t *testing.T) {
 		"run", "by hand, by ops", "attempt 2; the connection was refused")
 	b.get("/console/activity?outcome=missed").has("Outcome: missed", "2 ×").lacks("the connection was refused")
 	b.get("/console/activity?by=time&name=b").has("By time", "name begins with b").lacks("By cause</h2>", `reports/</span>a<`)
-	require.Regexp(t, regexp.MustCompile(`aria-current="true">By time`), b.get("/console/activity?by=time").text)
+	require.Regexp(t, `aria-current="true">By time`, b.get("/console/activity?by=time").text)
 }

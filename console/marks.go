@@ -1,7 +1,6 @@
 package console
 
 import (
-	"fmt"
 	"html/template"
 	"strconv"
 	"strings"
@@ -20,11 +19,12 @@ func mark(kind string, label ...string) template.HTML {
 	if words[kind] == "" {
 		return ""
 	}
-	text := fmt.Sprintf(`<svg class="m m-%[1]s" aria-hidden="true"><use href="#m-%[1]s"/></svg>`, kind)
+	var out svg
+	out.add(`<svg class="m m-%[1]s" aria-hidden="true"><use href="#m-%[1]s"/></svg>`, kind)
 	for _, word := range label {
-		text += `<span class="vh">` + template.HTMLEscapeString(word) + `</span>`
+		out.add(`<span class="vh">%s</span>`, escape(word))
 	}
-	return template.HTML(text) //nolint:gosec // the kind is known, the label is escaped
+	return out.html()
 }
 
 // markOf returns the mark of an outcome.

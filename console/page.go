@@ -71,11 +71,11 @@ func (p *page) JobLink(collection, job string, more ...string) string {
 }
 
 func jobPath(collection, job string, more ...string) string {
-	path := "/jobs/" + url.PathEscape(collection) + "/" + url.PathEscape(job)
-	for _, part := range more {
-		path += "/" + url.PathEscape(part)
+	parts := append([]string{"/jobs", url.PathEscape(collection), url.PathEscape(job)}, more...)
+	for i := range more {
+		parts[i+3] = url.PathEscape(more[i])
 	}
-	return path
+	return strings.Join(parts, "/")
 }
 
 // CollectionLink returns the path of the jobs of a collection.

@@ -84,7 +84,8 @@ func (s *Console) confirmDelete(p *page) error {
 	if !p.May(access.DeleteJobs, collection, name) {
 		return forbidden("delete this job")
 	}
-	v := deleteView{ETag: j.ETag, Disable: j.Properties.State == client.JobEnabled && p.May(access.DisableJobs, collection, name)}
+	v := deleteView{ETag: j.ETag}
+	v.Disable = j.Properties.State == client.JobEnabled && p.May(access.DisableJobs, collection, name)
 	v.Collection, v.Name = j.Names()
 	v.Path = jobPath(v.Collection, v.Name)
 	if j.Properties.Status != nil {
@@ -96,7 +97,9 @@ func (s *Console) confirmDelete(p *page) error {
 
 // forbidden returns the error of a page for what the caller may not do.
 func forbidden(what string) error {
-	return &client.Error{Status: http.StatusForbidden, Code: "AuthorizationFailed", Message: "You may not " + what + "."}
+	return &client.Error{
+		Status: http.StatusForbidden, Code: "AuthorizationFailed", Message: "You may not " + what + ".",
+	}
 }
 
 func (s *Console) deleteJob(p *page) (string, error) {

@@ -148,8 +148,8 @@ func (s *Console) Before(next http.Handler) http.Handler {
 	})
 }
 
-// cleaned sends a browser that asks for a path with // or a part . or .. in it to the path without, and reports whether it
-// did: http.ServeMux does not know the prefix of paths.
+// cleaned sends a browser that asks for a path with // or a part . or .. in it to the path without, and reports whether
+// it did: http.ServeMux does not know the prefix of paths.
 func (s *Console) cleaned(w http.ResponseWriter, r *http.Request) bool {
 	was := r.URL.EscapedPath()
 	to := path.Clean(was)

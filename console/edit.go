@@ -349,14 +349,16 @@ func (v *editView) fail(err error) {
 
 // Anchor returns the id of the field of the form that an error is about; that of the JSON if it is in no field.
 func (v *editView) Anchor(field string) string {
-	there := v.New
-	if field != "name" {
-		there = slices.Contains([]string{"weekDays", "occurrences", "frequency"}, field)
-		for _, m := range members {
-			there = there || m.field == field
-		}
-		ofRequest := slices.Contains([]string{"uri", "method", "body", "username"}, field)
-		there = there && (!ofRequest || v.Fields["isHTTP"] != "") || v.Fields["isHTTP"] != "" && (field == "headers" || field == "password")
+	var there bool
+	switch field {
+	case "name":
+		there = v.New
+	case "uri", "method", "body", "username", "headers", "password":
+		there = v.Fields["isHTTP"] != ""
+	case "weekDays", "occurrences", "frequency":
+		there = true
+	default:
+		there = slices.ContainsFunc(members, func(m member) bool { return m.field == field })
 	}
 	if there {
 		return "f-" + field
@@ -386,11 +388,12 @@ func (s *Console) notSaved(p *page, v *editView, text string, err error) (string
 	}
 	switch {
 	case e.Status == http.StatusUnauthorized:
-		v.Wrong, v.LogIn = e.Message+" Nothing was saved. What you wrote is below: log in in another tab, then save again.", ""
+		v.Wrong = e.Message + " Nothing was saved. What you wrote is below: log in in another tab, then save again."
 		if s.Login {
 			v.LogIn = p.Top("/login")
 		}
-	case e.Status == http.StatusForbidden, e.Status == http.StatusTooManyRequests, e.Status >= http.StatusInternalServerError:
+	case e.Status == http.StatusForbidden, e.Status == http.StatusTooManyRequests,
+		e.Status >= http.StatusInternalServerError:
 		v.Wrong += " Nothing was saved. What you wrote is below."
 	}
 	return "", s.showEdit(p, v, text)
@@ -465,7 +468,9 @@ func (s *Console) createJob(p *page) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	v := &editView{New: true, Path: "/new", Collection: form.Get("collection"), Collections: form["collection"], Back: p.Link("/jobs")}
+	v := &editView{
+		New: true, Path: "/new", Collection: form.Get("collection"), Collections: form["collection"], Back: p.Link("/jobs"),
+	}
 	err = p.refused
 	if err == nil {
 		var full *editView

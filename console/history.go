@@ -70,7 +70,9 @@ func (p *page) history(v *jobView, j *client.Job, clock clock) (h history, err e
 		return h, err
 	}
 	begun := strings.Split(q.Get("begun"), ",") // executions that the page before has
-	found.Value = slices.DeleteFunc(found.Value, func(e client.History) bool { return slices.Contains(begun, itoa(e.Properties.RepeatCount)) })
+	found.Value = slices.DeleteFunc(found.Value, func(e client.History) bool {
+		return slices.Contains(begun, itoa(e.Properties.RepeatCount))
+	})
 	var rest []client.History
 	var open []string
 	if found.Next != "" && list.Filter == "" {
@@ -111,13 +113,14 @@ func (p *page) history(v *jobView, j *client.Job, clock clock) (h history, err e
 	return h, nil
 }
 
-// restOf returns the entries of the page after a page that are of executions of which it lacks the first attempt, and the
-// numbers of those executions.
+// restOf returns the entries of the page after a page that are of executions of which it lacks the first attempt, and
+// the numbers of those executions.
 func (p *page) restOf(v *jobView, of client.Page[client.History]) (rest []client.History, open []string, err error) {
 	whole := map[int]bool{}
 	for _, e := range of.Value {
 		q := &e.Properties
-		whole[q.RepeatCount] = whole[q.RepeatCount] || q.RepeatCount == 0 || q.ActionName != client.ErrorAction && q.RetryCount == 0
+		first := q.RepeatCount == 0 || q.ActionName != client.ErrorAction && q.RetryCount == 0
+		whole[q.RepeatCount] = whole[q.RepeatCount] || first
 	}
 	for n, is := range whole {
 		if !is {

@@ -332,7 +332,8 @@ func doneNotice(p *page, collection, job string) *notice {
 	}
 	switch p.done() {
 	case "enabled":
-		n.Lead, n.Text = "Enabled.", "Occurrences that came due while it was disabled are not run; a job that runs once is, at once."
+		n.Lead = "Enabled."
+		n.Text = "Occurrences that came due while it was disabled are not run; a job that runs once is, at once."
 		n.Undo = undo(access.DisableCollections, access.DisableJobs, "/disable")
 	case "disabled":
 		n.Lead, n.Text = "Disabled.", "No occurrence runs until someone enables it. Runs by hand still do."

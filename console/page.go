@@ -145,8 +145,8 @@ func unknown(problem string) error {
 	return &client.Error{Status: http.StatusUnauthorized, Code: "AuthenticationFailed", Message: problem}
 }
 
-// refuse answers a request that is refused. A browser of which it is not known who uses it is sent to the login page, if
-// there is one.
+// refuse answers a request that is refused. A browser of which it is not known who uses it is sent to the login page,
+// if there is one.
 func (s *Console) refuse(p *page) {
 	if client.StatusOf(p.refused) != http.StatusUnauthorized {
 		s.show(p, p.refused)
@@ -246,7 +246,7 @@ func (s *Console) show(p *page, err error) {
 	}
 	var text bytes.Buffer
 	if err := templates[p.template].ExecuteTemplate(&text, "page", p); err != nil {
-		s.Log.ErrorContext(p.ctx, "a page of the console could not be made", slog.String("page", p.template), slog.Any("error", err))
+		s.logError(p, err)
 		http.Error(p.w, "The page could not be made. The log of Almanac says why.", http.StatusInternalServerError)
 		return
 	}
@@ -285,16 +285,30 @@ func (s *Console) told(p *page, err error) *client.Error {
 		return e
 	}
 	if p.ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
-		return &client.Error{Status: http.StatusServiceUnavailable, Code: "ServiceUnavailable", Message: "Almanac did not answer in time. Try again later."}
+		return &client.Error{
+			Status: http.StatusServiceUnavailable, Code: "ServiceUnavailable",
+			Message: "Almanac did not answer in time. Try again later.",
+		}
 	}
-	s.Log.ErrorContext(p.ctx, "a page of the console could not be made", slog.String("path", p.r.URL.Path), slog.Any("error", err))
-	return &client.Error{Status: http.StatusInternalServerError, Code: "InternalServerError", Message: "The page could not be made. The log of Almanac says why."}
+	s.logError(p, err)
+	return &client.Error{
+		Status: http.StatusInternalServerError, Code: "InternalServerError",
+		Message: "The page could not be made. The log of Almanac says why.",
+	}
+}
+
+func (s *Console) logError(p *page, err error) {
+	s.Log.ErrorContext(
+		p.ctx, "a page of the console could not be made", slog.String("path", p.r.URL.Path), slog.Any("error", err),
+	)
 }
 
 // fail makes a page that of an error, in the words of the API.
 func (s *Console) fail(p *page, err error) {
 	e := s.told(p, err)
-	f := failure{Heading: "That did not work", Text: e.Message, Code: e.Code, Details: e.Details, Request: e.RequestID, Back: s.back(p)}
+	f := failure{
+		Heading: "That did not work", Text: e.Message, Code: e.Code, Details: e.Details, Request: e.RequestID, Back: s.back(p),
+	}
 	p.status = e.Status
 	if e.RetryAfter > 0 {
 		p.w.Header().Set("Retry-After", itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
@@ -326,7 +340,10 @@ func (s *Console) back(p *page) string {
 // sent to, it is the path of the page above.
 func (s *Console) cameFrom(r *http.Request) string {
 	u, err := url.Parse(r.Header.Get("Referer"))
-	if err != nil || r.Method != http.MethodPost || u.Host != r.Host && (s.PublicURL == nil || u.Host != s.PublicURL.Host) {
+	if err != nil || r.Method != http.MethodPost {
+		return ""
+	}
+	if u.Host != r.Host && (s.PublicURL == nil || u.Host != s.PublicURL.Host) {
 		return ""
 	}
 	path, ok := strings.CutPrefix(u.EscapedPath(), s.prefix+root)

@@ -62,7 +62,8 @@ func saidOf(message string) said {
 	return s
 }
 
-// names reports whether a text begins with a number and a status. One with another status is the end of what the host sent.
+// names reports whether a text begins with a number and a status. One with another status is the end of what the host
+// sent.
 func names(text, status string) bool {
 	words := strings.Fields(text)
 	return len(words) > 1 && strings.TrimRight(words[1], ",") == status

@@ -110,7 +110,7 @@ func TestTheConsoleShowsAJobThroughItsLife(t *testing.T) {
 	text, _ = send(list, list+"/bulk/do", url.Values{"action": {"skip"}, "selection": {html.UnescapeString(selection)}, "changes": {"1"}})
 	require.Contains(t, text, "1 done")
 	text, _ = send(job, job+"/disable", url.Values{})
-	require.Contains(t, text, "Nothing of it is sent until someone enables it.")
+	require.Contains(t, text, "No occurrence runs until someone enables it.")
 	require.Contains(t, see("/console/jobs/"+collection), ">disabled<")
 	text, at = send(job+"/delete", job+"/delete", url.Values{"name": {"nightly"}})
 	require.Contains(t, text, "The job and its history are gone.")

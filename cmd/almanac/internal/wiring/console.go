@@ -23,7 +23,8 @@ func (p *Process) console(h http.Handler, o *api.Options, login bool) *console.C
 		return nil
 	}
 	c, err := console.New(console.Options{
-		API: h, PublicURL: p.PublicURL, Who: p.whoAsks(o), Refused: p.auditRefused, Login: login, Version: p.Build.Version, Log: p.Log,
+		API: h, PublicURL: p.PublicURL, Who: p.whoAsks(o), Refused: p.auditRefused, Login: login,
+		Version: p.Build.Version, Log: p.Log,
 	})
 	if err != nil { // its own URL is a constant
 		p.Log.Error("there is no console", "error", err)

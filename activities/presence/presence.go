@@ -32,7 +32,8 @@ type Input struct {
 	Announced time.Time       `json:"announced"` // when the workflow knew of it
 }
 
-// SpanOf returns the span of a worker whose activity has ended with that result or error.
+// SpanOf returns the span of a worker whose activity has ended with that result or error. If the worker has not begun it,
+// the span begins when it was announced, and its To is zero.
 func (in *Input) SpanOf(result presence.Segment, err error) presence.Span {
 	s := presence.Span{Worker: in.Worker, Segment: result}
 	timeout, silent := errors.AsType[*temporal.TimeoutError](err)
@@ -46,7 +47,7 @@ func (in *Input) SpanOf(result presence.Segment, err error) presence.Span {
 		s.Segment = presence.Segment{End: presence.Lost}
 	}
 	if s.From.IsZero() {
-		s.From, s.To = in.Announced, in.Announced
+		s.From = in.Announced
 	}
 	return s
 }

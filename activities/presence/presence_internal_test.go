@@ -166,10 +166,10 @@ func TestAWorkerAnnouncesItselfUntilItIsFollowed(t *testing.T) {
 	})
 }
 
-func TestTheSpanOfAWorkerThatNeverTookItsActivityIsWhenItAnnouncedItself(t *testing.T) {
+func TestTheSpanOfAWorkerThatNeverTookItsActivityHasNoCheckIn(t *testing.T) {
 	t.Parallel()
 	in := Input{Worker: presence.Worker{ID: "a"}, Announced: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
-	lost := presence.Segment{From: in.Announced, To: in.Announced, End: presence.Lost}
+	lost := presence.Segment{From: in.Announced, End: presence.Lost}
 	require.Equal(t, lost, in.SpanOf(presence.Segment{}, errors.New("any")).Segment)
 	lost.End = presence.Continues
 	require.Equal(t, lost, in.SpanOf(presence.Segment{}, temporal.NewCanceledError()).Segment)

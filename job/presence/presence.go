@@ -75,9 +75,18 @@ type Segment struct {
 	End  End        `json:"end,omitempty"`
 }
 
-// CheckIn adds a check-in.
+// CheckIn adds a check-in. If the clock was set back, what is after it is left out.
 func (s *Segment) CheckIn(now time.Time) {
-	if now.Sub(s.To) > Late {
+	switch {
+	case now.Before(s.To):
+		s.Gaps = slices.DeleteFunc(slices.Clone(s.Gaps), func(gap Interval) bool { return !gap.From.Before(now) })
+		if last := len(s.Gaps) - 1; last >= 0 && s.Gaps[last].To.After(now) {
+			s.Gaps[last].To = now
+		}
+		if s.From.After(now) {
+			s.From = now
+		}
+	case now.Sub(s.To) > Late:
 		s.Gaps = append(s.Gaps, Interval{s.To, now})
 	}
 	s.To = now
@@ -96,16 +105,23 @@ type State struct {
 	Covered []Interval `json:"covered,omitempty"` // when the workers of earlier spans were there, in order, apart
 }
 
-// Add adds a span that has ended. It continues the last one of the same worker, if that continues.
+// Add adds a span that has ended. It continues the last one of the same worker, if that continues. A span whose To is
+// zero has no check-in: its From counts as one if it continues none.
 func (s *State) Add(span Span, now time.Time) {
-	at := slices.IndexFunc(s.Spans, func(one Span) bool { return one.ID == span.ID && one.End == Continues })
-	if at >= 0 && len(s.Spans[at].Gaps)+len(span.Gaps) <= MaxGaps {
+	at := len(s.Spans) - 1
+	for at >= 0 && s.Spans[at].ID != span.ID {
+		at--
+	}
+	if at >= 0 && s.Spans[at].End == Continues && len(s.Spans[at].Gaps)+len(span.Gaps) <= MaxGaps {
 		before := s.Spans[at]
 		s.Spans = slices.Delete(s.Spans, at, at+1)
 		span.From, span.Gaps = before.From, append(before.Gaps, span.Gaps...)
 		if before.To.After(span.To) {
 			span.To = before.To
 		}
+	}
+	if span.To.IsZero() {
+		span.To = span.From
 	}
 	s.Spans = append(s.Spans, span)
 	for len(s.Spans) > maxSpans {
@@ -120,9 +136,14 @@ func (s *State) Add(span Span, now time.Time) {
 	}
 }
 
-// forget notes that a worker was there whose span is dropped.
+// forget notes that a worker was there whose span is dropped. If there are too many intervals, the older half keeps only
+// absences that are longer than [Late], so that a worker that is started again and again replaces no longer ones.
 func (s *State) forget(span Span) {
-	s.Covered = union(append(s.Covered, span.there()...), Late)
+	s.Covered = union(append(s.Covered, span.there()...), leastAbsence)
+	if len(s.Covered) > maxCovered {
+		older := union(slices.Clone(s.Covered[:maxCovered/2]), Late)
+		s.Covered = append(older, s.Covered[maxCovered/2:]...)
+	}
 	if extra := len(s.Covered) - maxCovered; extra > 0 {
 		s.Since = s.Covered[extra-1].To
 		s.Covered = slices.Delete(s.Covered, 0, extra)

@@ -91,6 +91,59 @@ func TestASpanThatIsHandedOverIsContinued(t *testing.T) {
 	require.Equal(t, presence.Continues, l.Spans[0].End, "that one was of another worker")
 }
 
+// It was handed over, and killed before it took its next activity, which is known an hour later.
+func TestAWorkerThatIsLostWhileItIsHandedOverWasThereUntilItsLastCheckIn(t *testing.T) {
+	t.Parallel()
+	for _, end := range []presence.End{presence.Lost, presence.Continues} {
+		never := span("a", 3700, 0, end)
+		never.To = time.Time{}
+		l := log(3730, []presence.Span{span("a", 0, 100, presence.Continues), never})
+		require.Equal(t, []presence.Span{span("a", 0, 100, end)}, l.Spans)
+	}
+	never := span("a", 3700, 0, presence.Lost)
+	never.To = time.Time{}
+	require.Equal(t, []presence.Span{span("a", 3700, 3700, presence.Lost)}, log(3730, []presence.Span{never}).Spans,
+		"it has announced itself then")
+}
+
+// A span that has too many gaps is not continued, and neither is one before it.
+func TestASpanContinuesTheLastOne(t *testing.T) {
+	t.Parallel()
+	var gaps []presence.Interval
+	for i := range 15 {
+		gaps = append(gaps, gap(1000+100*i, 1050+100*i))
+	}
+	l := log(9000, []presence.Span{
+		span("a", 0, 1000, presence.Continues, gap(100, 200), gap(300, 400), gap(500, 600), gap(700, 800), gap(850, 900), gap(950, 980)),
+		span("a", 1000, 3000, presence.Continues, gaps...),
+		span("a", 3000, 4000, presence.Stopped, gap(3000, 3500)),
+	})
+	require.Len(t, l.Spans, 2)
+	require.Equal(t, at(1000), l.Spans[1].From)
+	require.Equal(t, "950-980 1000-1050", seconds(l.Absences(at(950), at(1050), at(4000))))
+	require.Equal(t, "3000-3500", seconds(l.Absences(at(3000), at(4000), at(4000))))
+}
+
+func TestAClockThatWasSetBackTurnsNoSpanAround(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		segment  presence.Segment
+		now      int
+		from, to int
+		gaps     string
+	}{
+		{"before the first one", presence.Segment{From: at(3600), To: at(3600)}, 10, 10, 10, ""},
+		{"before a gap", presence.Segment{From: at(0), To: at(3600), Gaps: []presence.Interval{gap(50, 80), gap(500, 600)}}, 100, 0, 100, "50-80"},
+		{"within a gap", presence.Segment{From: at(0), To: at(3600), Gaps: []presence.Interval{gap(50, 80), gap(90, 3600)}}, 100, 0, 100, "50-80 90-100"},
+	} {
+		s := tt.segment
+		s.CheckIn(at(tt.now))
+		require.Equal(t, []time.Time{at(tt.from), at(tt.to)}, []time.Time{s.From, s.To}, tt.name)
+		require.Equal(t, tt.gaps, seconds(s.Gaps), tt.name)
+	}
+}
+
 func TestGapsAreIntervals(t *testing.T) {
 	t.Parallel()
 	s := presence.Segment{From: at(0), To: at(0)}
@@ -112,6 +165,7 @@ func TestSpansAreBoundedAndAbsencesOutliveThem(t *testing.T) {
 	require.Len(t, s.Spans, 200)
 	l := presence.Log{State: s}
 	require.Equal(t, "1000-2000", seconds(l.Absences(at(0), at(2000), at(27_000))))
+	require.Equal(t, "24503-24505 24508-24510", seconds(l.Absences(at(24_504), at(24_509), at(27_000))), "the loop's are known for long")
 }
 
 func TestAStateAtItsMaximumIsBelowHalfOfTheServersLimit(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc"
 
 	"almanac/activities/completions"
+	checkins "almanac/activities/presence"
 	"almanac/internal/latency"
 )
 
@@ -60,7 +61,8 @@ func patiently(meter *latency.Meter) grpc.UnaryClientInterceptor {
 			limit = reportTimeout
 		case workflowservice.WorkflowService_RecordActivityTaskHeartbeat_FullMethodName:
 			limit = meter.Patience(leastHeartbeat, mostHeartbeat)
-		default:
+		}
+		if limit == 0 || checkins.IsCheckIn(ctx) {
 			return call(ctx, method, request, answer, c, o...)
 		}
 		patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
@@ -82,7 +84,9 @@ func measure(meter *latency.Meter) grpc.UnaryClientInterceptor {
 		switch method {
 		case workflowservice.WorkflowService_RespondWorkflowTaskCompleted_FullMethodName, workflowservice.WorkflowService_RecordActivityTaskHeartbeat_FullMethodName,
 			workflowservice.WorkflowService_RespondActivityTaskCompleted_FullMethodName, workflowservice.WorkflowService_RespondActivityTaskFailed_FullMethodName:
-			defer meter.Begin()()
+			if !checkins.IsCheckIn(ctx) {
+				defer meter.Begin()()
+			}
 		}
 		return call(ctx, method, request, answer, c, o...)
 	}

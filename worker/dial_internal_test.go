@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	checkins "almanac/activities/presence"
 	"almanac/internal/latency"
 )
 
@@ -79,6 +80,33 @@ func TestTheServerHasAMinuteToRecordAnOutcome(t *testing.T) {
 		left := time.Duration(at.left.Load())
 		require.Equal(t, tt.long, left > 30*time.Second, "%s: %s", tt.name, left)
 	}
+}
+
+// All workers check in with one workflow, so a check-in may wait for others.
+func TestACheckInKeepsItsTimeLimitAndSaysNothingOfTheServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const method, limit, took = workflowservice.WorkflowService_RecordActivityTaskHeartbeat_FullMethodName, 3 * time.Second, time.Second
+		for _, checkIn := range []bool{true, false} {
+			meter := new(latency.Meter)
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			if checkIn {
+				ctx = checkins.AsCheckIn(ctx)
+			}
+			require.NoError(t, patiently(meter)(ctx, method, nil, nil, nil,
+				func(ctx context.Context, method string, request, answer any, c *grpc.ClientConn, o ...grpc.CallOption) error {
+					deadline, _ := ctx.Deadline()
+					require.Equal(t, checkIn, time.Until(deadline) == limit)
+					return measure(meter)(ctx, method, request, answer, c,
+						func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error {
+							time.Sleep(took)
+							return nil
+						}, o...)
+				}))
+			cancel()
+			require.Equal(t, checkIn, meter.Lately() == 0)
+		}
+	})
 }
 
 // A notebook records reports and tasks.

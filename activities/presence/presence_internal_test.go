@@ -23,6 +23,7 @@ type bench struct {
 	begin     time.Time
 	announced []time.Duration
 	beats     []presence.Segment
+	goodbyes  []presence.Segment
 }
 
 // newBench returns a bench whose heartbeats are answered with answer, by the time since the beginning.
@@ -32,6 +33,10 @@ func newBench(announce func(at time.Duration) error) *bench {
 	b.Announce = func(context.Context) error {
 		b.announced = append(b.announced, time.Since(b.begin))
 		return announce(time.Since(b.begin))
+	}
+	b.Goodbye = func(_ context.Context, s presence.Segment) error {
+		b.goodbyes = append(b.goodbyes, s)
+		return nil
 	}
 	return b
 }
@@ -64,6 +69,8 @@ func TestAWorkerChecksInEveryTenSecondsUntilItStops(t *testing.T) {
 		require.Len(t, b.beats, 3)
 		require.Equal(t, []time.Duration{0}, b.announced, "while it is followed, it does not announce itself again")
 		require.Empty(t, s.Gaps)
+		b.Stop()
+		require.Empty(t, b.goodbyes, "its activity says that it stopped")
 	})
 }
 
@@ -106,24 +113,89 @@ func TestAWorkerThatCountedAsLostAnnouncesItselfAtOnce(t *testing.T) {
 	})
 }
 
-func TestAWorkerThatIsHandedOverContinues(t *testing.T) {
+var errHandedOver = temporal.NewCanceledError()
+
+func handedOverAt(after time.Duration) func(time.Duration) error {
+	return func(at time.Duration) error {
+		if at >= after {
+			return errHandedOver
+		}
+		return nil
+	}
+}
+
+// The next activity comes when all workers have answered, of which one may be lost.
+func TestAWorkerThatIsHandedOverWasThereMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ wait, to time.Duration }{{3 * time.Second, 23 * time.Second}, {40 * time.Second, time.Minute}} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(never)
+			b.Start()
+			synctest.Wait()
+			defer b.Stop()
+			s := b.check(handedOverAt(20 * time.Second))
+			require.Equal(t, presence.Continues, s.End)
+			require.Equal(t, 20*time.Second, b.since(s.To))
+			time.Sleep(tt.wait)
+			next := b.check(handedOverAt(0))
+			require.Equal(t, 20*time.Second, b.since(next.From))
+			require.Equal(t, tt.to, b.since(next.To))
+			require.Empty(t, next.Gaps)
+		})
+	}
+}
+
+func TestAWorkerThatIsNotFollowedForLongAfterAHandOverWasAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(never)
 		b.Start()
+		synctest.Wait()
 		defer b.Stop()
-		s := b.check(func(at time.Duration) error {
-			if at >= 20*time.Second {
-				return temporal.NewCanceledError()
-			}
-			return nil
-		})
-		require.Equal(t, presence.Continues, s.End)
-		require.Equal(t, 20*time.Second, b.since(s.To))
-		time.Sleep(3 * time.Second)
-		next := b.check(func(time.Duration) error { return temporal.NewCanceledError() })
-		require.Equal(t, 20*time.Second, b.since(next.From))
-		require.Equal(t, 23*time.Second, b.since(next.To))
+		b.check(handedOverAt(20 * time.Second))
+		time.Sleep(10 * time.Minute)
+		s := b.check(handedOverAt(0))
+		require.Len(t, s.Gaps, 1)
+		require.Equal(t, 80*time.Second, b.since(s.Gaps[0].From))
+		require.Equal(t, 620*time.Second, b.since(s.Gaps[0].To))
+	})
+}
+
+func TestAWorkerThatIsHandedOverWaitsBeforeItAnnouncesItself(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(never)
+		b.Start()
+		synctest.Wait()
+		b.check(handedOverAt(20 * time.Second))
+		time.Sleep(19 * time.Second)
+		require.Len(t, b.announced, 1)
+		time.Sleep(7 * time.Second)
+		require.Len(t, b.announced, 2)
+		b.Stop()
+	})
+}
+
+func TestAWorkerThatStopsWhileNoActivityFollowsItSaysGoodbye(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(never)
+		b.Start()
+		synctest.Wait()
+		b.check(handedOverAt(20 * time.Second))
+		time.Sleep(5 * time.Second)
+		b.Stop()
+		b.Stop()
+		require.Len(t, b.goodbyes, 1)
+		require.Equal(t, presence.Stopped, b.goodbyes[0].End)
+		require.Equal(t, 20*time.Second, b.since(b.goodbyes[0].From))
+		require.Equal(t, 25*time.Second, b.since(b.goodbyes[0].To))
+
+		other := newBench(never)
+		other.Start()
+		synctest.Wait()
+		other.Stop()
+		require.Equal(t, []presence.Segment{{End: presence.Stopped}}, other.goodbyes, "it was never followed")
 	})
 }
 
@@ -146,23 +218,37 @@ func TestGapsAreReportedBeforeTheyAreTooMany(t *testing.T) {
 	})
 }
 
-func TestAWorkerAnnouncesItselfUntilItIsFollowed(t *testing.T) {
+func TestAWorkerAnnouncesItselfLessAndLessOften(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(never)
+		b.Start()
+		time.Sleep(24 * time.Hour)
+		b.Stop()
+		for i, pause := range []time.Duration{20, 40, 80, 160, 320, 600, 600} {
+			pause *= time.Second
+			took := b.announced[i+1] - b.announced[i]
+			require.True(t, took >= pause && took <= pause*5/4, "%d: %s", i, took)
+		}
+		require.Less(t, len(b.announced), 24*6+7)
+	})
+}
+
+func TestAWorkerAnnouncesItselfSoonAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(func(at time.Duration) error {
-			if at < 5*time.Second {
+			if at < time.Hour {
 				return errDown
 			}
 			return nil
 		})
 		b.Start()
-		time.Sleep(30 * time.Second)
+		time.Sleep(time.Hour + 76*time.Second)
 		b.Stop()
-		seconds := []time.Duration{0, 2, 4, 6, 26}
-		for i := range seconds {
-			seconds[i] *= time.Second
-		}
-		require.Equal(t, seconds, b.announced)
+		require.Less(t, len(b.announced), 70)
+		last := b.announced[len(b.announced)-1]
+		require.True(t, last >= time.Hour, "%s", last)
 	})
 }
 
@@ -170,7 +256,9 @@ func TestTheSpanOfAWorkerThatNeverTookItsActivityHasNoCheckIn(t *testing.T) {
 	t.Parallel()
 	in := Input{Worker: presence.Worker{ID: "a"}, Announced: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	lost := presence.Segment{From: in.Announced, End: presence.Lost}
-	require.Equal(t, lost, in.SpanOf(presence.Segment{}, errors.New("any")).Segment)
+	require.Equal(t, lost, in.SpanOf(presence.Segment{}, errors.New("any"), nil).Segment)
 	lost.End = presence.Continues
-	require.Equal(t, lost, in.SpanOf(presence.Segment{}, temporal.NewCanceledError()).Segment)
+	require.Equal(t, lost, in.SpanOf(presence.Segment{}, temporal.NewCanceledError(), nil).Segment)
+	goodbye := presence.Segment{From: in.Announced.Add(1), To: in.Announced.Add(2), End: presence.Stopped}
+	require.Equal(t, goodbye, in.SpanOf(presence.Segment{}, temporal.NewCanceledError(), &goodbye).Segment)
 }

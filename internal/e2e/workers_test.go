@@ -60,7 +60,7 @@ func TestHistoriesReplayOfAnInstallation(t *testing.T) {
 		return found.GetWorkflowExecutionInfo().GetExecution().GetRunId()
 	}
 	run := first()
-	for range 300 {
+	for range 1000 {
 		require.NoError(t, s.temporal.SignalWorkflow(t.Context(), workflows.InstallationID, "", workflows.SignalWorker, presence.Worker{}))
 	}
 	eventually(t, "another run", func() bool { return first() != run })

@@ -35,7 +35,9 @@ func (r *Reader) Read(ctx context.Context) (presence.Log, error) {
 	if err != nil {
 		return presence.Log{}, err
 	}
-	run := runReader{Reader: r, followed: map[int64]checkins.Input{}, ids: map[string]int64{}}
+	run := runReader{
+		Reader: r, followed: map[int64]checkins.Input{}, ids: map[string]int64{}, goodbyes: map[string]*presence.Segment{},
+	}
 	if err := run.read(ctx, found.GetWorkflowExecutionInfo().GetExecution().GetRunId()); err != nil {
 		return presence.Log{}, err
 	}
@@ -49,8 +51,9 @@ func (r *Reader) Read(ctx context.Context) (presence.Log, error) {
 type runReader struct {
 	*Reader
 	log      presence.Log
-	followed map[int64]checkins.Input // by the event that scheduled the activity
-	ids      map[string]int64         // likewise, by activity ID
+	followed map[int64]checkins.Input     // by the event that scheduled the activity
+	ids      map[string]int64             // likewise, by activity ID
+	goodbyes map[string]*presence.Segment // by worker ID
 }
 
 func (r *runReader) read(ctx context.Context, runID string) error {
@@ -82,6 +85,14 @@ func (r *runReader) event(e *history.HistoryEvent) {
 		if r.log.Since.IsZero() {
 			r.log.Since = e.GetEventTime().AsTime()
 		}
+	case enums.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED:
+		a := e.GetWorkflowExecutionSignaledEventAttributes()
+		if a.GetSignalName() == workflows.SignalGone {
+			var span presence.Span
+			r.decode(a.GetInput(), &span)
+			span.End = presence.Stopped
+			r.goodbyes[span.ID] = &span.Segment
+		}
 	case enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
 		a := e.GetActivityTaskScheduledEventAttributes()
 		if a.GetActivityType().GetName() == checkins.TypePresent {
@@ -110,11 +121,12 @@ func (r *runReader) event(e *history.HistoryEvent) {
 
 func (r *runReader) ended(e *history.HistoryEvent, scheduled int64, s presence.Segment, err error) {
 	if in, ok := r.followed[scheduled]; ok {
-		r.log.Add(in.SpanOf(s, err), e.GetEventTime().AsTime())
+		r.log.Add(in.SpanOf(s, err, r.goodbyes[in.Worker.ID]), e.GetEventTime().AsTime())
 	}
 }
 
-// pending adds a worker that is there.
+// pending adds a worker that is there. Its last check-in is when the server had it: the worker's clock may differ, and so
+// may the time since it sent it.
 func (r *runReader) pending(a *workflow.PendingActivityInfo) {
 	in, ok := r.followed[r.ids[a.GetActivityId()]]
 	if !ok || a.GetHeartbeatDetails() == nil { // it has not checked in yet
@@ -122,7 +134,10 @@ func (r *runReader) pending(a *workflow.PendingActivityInfo) {
 	}
 	var s presence.Segment
 	r.decode(a.GetHeartbeatDetails(), &s)
-	span := in.SpanOf(s, nil)
+	span := in.SpanOf(s, nil, nil)
+	if span.To = a.GetLastHeartbeatTime().AsTime(); span.To.Before(span.From) {
+		span.From = span.To
+	}
 	r.log.Here = append(r.log.Here, span)
 }
 

@@ -82,6 +82,11 @@ func (o *outbound) ExecuteActivity(ctx workflow.Context, name string, arguments 
 // untilHandedOver waits until the activity is cancelled, as the answer to a heartbeat says.
 func untilHandedOver(ctx workflow.Context) { ctx.Done().Receive(ctx, nil) }
 
+func detached(ctx workflow.Context) workflow.Context {
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	return ctx
+}
+
 func (e *env) at(after time.Duration, do func()) { e.RegisterDelayedCallback(do, after) }
 
 func (e *env) announce(after time.Duration, id string) {
@@ -180,6 +185,64 @@ func TestWorkersThatAreThereAreHandedOverToTheNextRun(t *testing.T) {
 	require.Equal(t, []string{"a 00:01:00 to 01:30:00 stopped", "b 00:01:00 to 01:30:00 stopped"}, lines(after.State))
 }
 
+// An announcement that finds no room has no effect, so a run with the most workers is not shorter than others.
+func TestMoreWorkersThanCanBeFollowedEndNoRun(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.follow = func(ctx workflow.Context, _ checkins.Input, _ int) (presence.Segment, error) {
+		untilHandedOver(ctx)
+		require.Equal(t, workflowtest.NewYear.Add(2*time.Hour), workflow.Now(ctx).UTC())
+		return segment(0, 60, presence.Continues), nil
+	}
+	for i := range 200 {
+		e.announce(time.Second, fmt.Sprint("worker", i))
+	}
+	for after := 2 * time.Second; after < time.Hour; after += 20 * time.Second {
+		e.announce(after, "one more")
+	}
+	e.at(2*time.Hour, func() {
+		e.SetContinueAsNewSuggested(true)
+		e.SignalWorkflow(workflows.SignalWorker, presence.Worker{})
+	})
+	require.Len(t, e.run(installation.Input{}).Here, 200)
+	require.Equal(t, 200, e.scheduled)
+}
+
+func (e *env) goodbye(after time.Duration, id string, s presence.Segment) {
+	e.at(after, func() {
+		e.SignalWorkflow(workflows.SignalGone, presence.Span{Worker: presence.Worker{ID: id}, Segment: s})
+	})
+}
+
+func TestAWorkerThatSaysGoodbyeHasStopped(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.follow = func(ctx workflow.Context, in checkins.Input, _ int) (presence.Segment, error) {
+		untilHandedOver(ctx)
+		if in.Worker.ID == "handed over" {
+			require.NoError(t, workflow.Sleep(detached(ctx), 20*time.Second))
+			return segment(1, 60, presence.Continues), nil
+		}
+		return presence.Segment{}, temporal.NewCanceledError() // it has not begun
+	}
+	for _, id := range []string{"waits", "waits too", "handed over"} {
+		e.announce(time.Minute, id)
+	}
+	e.goodbye(2*time.Minute, "waits", segment(1, 2, presence.Stopped))
+	e.goodbye(2*time.Minute, "waits too", presence.Segment{})
+	e.goodbye(2*time.Minute, "unknown", presence.Segment{})
+	e.at(time.Hour, func() {
+		e.SetContinueAsNewSuggested(true)
+		e.SignalWorkflow(workflows.SignalWorker, presence.Worker{})
+	})
+	e.goodbye(time.Hour+10*time.Second, "handed over", segment(60, 60.25, presence.Stopped))
+	next := e.run(installation.Input{})
+	require.Empty(t, next.Here)
+	require.Equal(t, []string{
+		"waits 00:01:00 to 00:02:00 stopped", "waits too 00:01:00 to 00:01:00 stopped", "handed over 00:01:00 to 01:00:15 stopped",
+	}, lines(next.State))
+}
+
 // The input of the next run, and what one task schedules, have to be below the server's limits of 2 and 4 MiB.
 func TestAnInstallationAtItsMaximumStaysBelowTheLimitsOfTheServer(t *testing.T) {
 	t.Parallel()
@@ -200,7 +263,10 @@ func TestAnInstallationAtItsMaximumStaysBelowTheLimitsOfTheServer(t *testing.T) 
 			})
 		})
 	}
-	e.at(2*time.Minute, func() { e.SignalWorkflow(workflows.SignalWorker, presence.Worker{}) })
+	e.at(2*time.Minute, func() {
+		e.SetContinueAsNewSuggested(true)
+		e.SignalWorkflow(workflows.SignalWorker, presence.Worker{})
+	})
 	in := installation.Input{}
 	in.Since = workflowtest.NewYear
 	for i := range 2_000 {

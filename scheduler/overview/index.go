@@ -70,6 +70,7 @@ type entry struct {
 	*outline           // nil if the job has to be asked
 	listed   *outline  // as Temporal's lists had it last, perhaps before a change by this process; nil if they did not
 	read     time.Time // when it was that
+	strange  bool      // it has a memo that could not be decoded then
 	quiet    time.Time // when the server said last that no activity of the job was pending
 	changed  time.Time // by this process
 	seen     struct {  // when its history was read, no entry in it started after newest
@@ -95,7 +96,7 @@ func (x *index) get(id string, as asOf) (e entry) {
 		e = *known
 	}
 	if e.read.Before(as.all) {
-		e.outline = nil
+		e.outline, e.strange = nil, false
 	}
 	if e.read.Before(as.at) {
 		e.read = as.at
@@ -267,7 +268,7 @@ func (v *Overview) readList(ctx context.Context, s listing.Scope, last asOf) (as
 		v.index.change(id, as.at.Add(-changedFor), func(known *entry) {
 			o := v.decode(id, e, known.outline)
 			if o == nil || known.outline == nil || !o.olderThan(known.outline) {
-				known.outline, known.read = o, as.at
+				known.show(o, e, as.at)
 			}
 		})
 		v.index.change(id, unlisted.all, func(known *entry) {
@@ -338,6 +339,12 @@ func query(s listing.Scope) string {
 		}
 	}
 	return strings.Join(conditions, " AND ")
+}
+
+// show notes what Temporal showed of a job at a time, and the outline in it; nil if it has none that can be decoded.
+func (e *entry) show(o *outline, info *workflow.WorkflowExecutionInfo, at time.Time) {
+	e.outline, e.read = o, at
+	e.strange = o == nil && info.GetMemo().GetFields()[workflows.MemoOutline] != nil
 }
 
 // decode returns the outline of a job from its memo; nil if it cannot be read, or planned here. What was decoded before

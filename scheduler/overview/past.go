@@ -240,7 +240,8 @@ func (r *reading) describe(ctx context.Context, s *stream) bool {
 	}
 	e := entry{read: now, quiet: now.Add(job.SettledAfter)} // what has begun is over
 	r.index.change(s.id, now, func(known *entry) {
-		known.outline, known.read, known.quiet = r.decode(s.id, info, known.outline), now, now
+		known.show(r.decode(s.id, info, known.outline), info, now)
+		known.quiet = now
 		e.outline = known.outline
 	})
 	if bound, certain := e.bound(&r.filter, s.bound); certain {

@@ -33,7 +33,7 @@ func (v *Overview) Select(
 		if len(names) > 0 && !wanted[w.name] || len(names) == 0 && !w.matches(&q, g) {
 			continue
 		}
-		if delete(wanted, w.name); w.stale {
+		if delete(wanted, w.name); w.stale || w.old {
 			stale = append(stale, w)
 		}
 		rows = append(rows, w)

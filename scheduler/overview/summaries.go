@@ -24,8 +24,9 @@ const (
 	// Jobs that Temporal's lists lack, and those that this process has just changed, are described, for describeTime at
 	// most, and describeMost of them at most.
 	describeTime, describeMost = 8 * time.Second, 2000
-	// notYet is why a job beyond these is not shown.
-	notYet = "it is new or was just changed, and Temporal's lists do not have it yet"
+	// notYet is why a job beyond these is not shown, and strange why another is not.
+	notYet  = "it was not read in time: Temporal's lists do not have it as it is now, or cannot be read; try again"
+	strange = "what Temporal shows of it cannot be read by this API; read the job itself"
 )
 
 // Summaries returns a page of the jobs of a scope with what lists search and sort by, from the index. The names of the
@@ -90,6 +91,7 @@ type row struct {
 	id       string // of the workflow
 	*outline        // nil if it is not known
 	stale    bool   // this process has changed the job since
+	old      bool   // it is of a time before the lists that were asked for
 
 	last bool   // it is after those that have what the list is sorted by
 	n    int64  // what it is sorted by: n, then text, then name, then id
@@ -111,7 +113,11 @@ func (v *Overview) survey(ctx context.Context, s listing.Scope, view listing.Vie
 		return r, nil
 	}
 	as := v.relist(ctx, s, listedFor)
-	if as != unlisted {
+	old := as == unlisted // what was read before is shown, and described on the page
+	if old {
+		_, last := v.index.listed(s)
+		as = asOf{at: last.at}
+	} else {
 		r.asOf = as.at
 	}
 	var unknown, stale []*row
@@ -119,13 +125,17 @@ func (v *Overview) survey(ctx context.Context, s listing.Scope, view listing.Vie
 		w := &r.jobs[i]
 		w.Key, w.id = k, k.WorkflowID()
 		e := v.index.get(w.id, as)
-		if w.outline = e.outline; w.outline == nil {
-			w.outline, w.stale = e.listed, e.listed != nil
-		}
-		if w.stale {
+		w.outline, w.old = e.outline, old
+		switch {
+		case w.outline != nil && old:
+			r.asOf = minTime(r.asOf, e.read)
+		case w.outline != nil:
+		case e.listed != nil:
+			w.outline, w.stale = e.listed, true
 			stale = append(stale, w)
-		}
-		if w.outline == nil {
+		case e.strange:
+			w.Unread = strange
+		default:
 			w.Unread = notYet
 			unknown = append(unknown, w)
 		}
@@ -144,7 +154,8 @@ func (r *survey) addUnread(failed *failures) {
 	}
 }
 
-// describe asks the server about jobs, but not their workflows. It removes the id of one that is gone.
+// describe asks the server about jobs, but not their workflows. It removes the id of one that is gone, and the outline
+// of one that was changed and could not be described.
 func (r *survey) describe(ctx context.Context, jobs []*row) {
 	ctx, cancel := context.WithTimeout(ctx, describeTime)
 	defer cancel()
@@ -159,18 +170,27 @@ func (r *survey) describe(ctx context.Context, jobs []*row) {
 		case wfclient.IsGone(err), err == nil && info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
 			w.id = ""
 			return
+		case err != nil && w.outline != nil && !w.stale:
+			return
 		case err != nil:
-			w.Unread = core.Why(err)
+			w.outline, w.Unread = nil, core.Why(err)
 			return
 		}
 		o := r.decode(w.id, info, w.outline)
+		r.index.change(w.id, r.now, func(known *entry) {
+			known.show(o, info, r.now)
+			known.listed = o
+		})
+		w.outline, w.stale, w.old, w.Unread = o, false, false, ""
 		if o == nil {
-			w.outline, w.Unread = nil, "what Temporal shows of it cannot be read by this API; read the job itself"
-			return
+			w.Unread = strange
 		}
-		w.outline, w.stale, w.Unread = o, false, ""
-		r.index.change(w.id, r.now, func(known *entry) { known.outline, known.read = o, r.now })
 	})
+	for _, w := range jobs {
+		if w.stale && w.outline != nil { // there was no time
+			w.outline, w.Unread = nil, notYet
+		}
+	}
 }
 
 // page returns the first jobs of a list, and the continuation.
@@ -179,7 +199,7 @@ func (r *survey) page(ctx context.Context, left queue[*row], top int, from time.
 	var rows, stale []*row
 	for len(rows) < top && len(left) > 0 {
 		w := heap.Pop(&left).(*row)
-		if rows = append(rows, w); w.stale {
+		if rows = append(rows, w); w.stale || w.old {
 			stale = append(stale, w)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"almanac/internal/workflowtest"
 	"almanac/job"
 	"almanac/job/kind"
 	"almanac/job/listing"
@@ -351,4 +352,77 @@ func requireCounts(t *testing.T, v *overview.Overview, all []listing.Summary) {
 		name := c.Key.Name
 		require.Equal(t, []any{jobs[name], failing[name], next[name]}, []any{c.Jobs, c.Failing, c.Next}, name)
 	}
+}
+
+// read reads a page of the jobs of all collections.
+func read(t *testing.T, v *overview.Overview, top int) listing.Summaries {
+	t.Helper()
+	found, err := v.Summaries(t.Context(), everything, listing.SummaryQuery{Page: listing.Page{Top: top}})
+	require.NoError(t, err)
+	return found
+}
+
+func TestAJobThatCannotBeDecodedIsNotAskedAgain(t *testing.T) {
+	workflowtest.UseZones(t, "2026a", pacific)
+	w := newTown(t)
+	for i := range 30 {
+		w.outline(w.add("c", fmt.Sprint("j", i), nil), job.Outline{
+			Created: noon.Add(-time.Hour), StartTime: job.NewTime(noon.Add(-time.Hour)), Recurrence: dailyInVancouver(9), ZoneRules: "others",
+		}, noon)
+	}
+	for _, lists := range []bool{true, false} {
+		w.unlist = !lists
+		now := noon
+		v := w.overviewBy(func() time.Time { return now })
+		require.Equal(t, 30, read(t, v, 3).Counts.Unread)
+		w.described.Store(0)
+		now = now.Add(time.Minute)
+		found := read(t, v, 3)
+		require.Equal(t, 30, found.Counts.Unread)
+		require.Contains(t, found.Page[0].Unread, "cannot be read by this API")
+		require.LessOrEqual(t, w.described.Load(), int64(3), "those on the page, if the lists may be old")
+	}
+}
+
+func TestWithoutTemporalsListsJobsAreShownAsOfWhenTheyWereRead(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	shop(w, rand.New(rand.NewPCG(8, 8)), 40)
+	clear(w.unlisted)
+	now := noon
+	v := w.overviewBy(func() time.Time { return now })
+	require.Equal(t, noon, read(t, v, 5).AsOf)
+	w.unlist = true
+	now = noon.Add(time.Hour)
+	w.described.Store(0)
+	found := read(t, v, 5)
+	require.Equal(t, noon, found.AsOf)
+	require.Zero(t, found.Counts.Unread)
+	require.EqualValues(t, 5, w.described.Load(), "those on the page")
+
+	v = w.overviewBy(func() time.Time { return now }) // one that never had lists
+	require.Equal(t, now, read(t, v, 5).AsOf)
+	w.described.Store(0)
+	now = now.Add(time.Minute)
+	require.Equal(t, now.Add(-time.Minute), read(t, v, 5).AsOf)
+	require.EqualValues(t, 5, w.described.Load(), "all were described before")
+}
+
+func TestAChangedJobThatCannotBeDescribedIsNotShownAsItWas(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	shop(w, rand.New(rand.NewPCG(9, 9)), 10)
+	v := w.overview(noon)
+	read(t, v, 10)
+	k := collectionKey("c").Job(w.names["c"][0])
+	v.Forget(k.WorkflowID())
+	w.undescribed = k.WorkflowID()
+	unread := map[string]string{}
+	for _, s := range read(t, v, 10).Page {
+		if s.Unread != "" {
+			unread[s.Key.WorkflowID()] = s.Unread
+		}
+	}
+	require.Len(t, unread, 1)
+	require.NotEmpty(t, unread[k.WorkflowID()])
 }

@@ -59,12 +59,13 @@ type town struct {
 	runs     map[string][]*historypb.History // by workflow ID, oldest first
 	failed   map[string]string               // by workflow ID, the newest run with a failure
 
-	outlines map[string]job.Outline // in memos, by workflow ID
-	outlined map[string]time.Time   // when the memos got them, by workflow ID; lists do not tell it of others
-	busy     map[string]bool        // workflows with a pending activity, by ID
-	unlisted map[string]bool        // workflows that Temporal's lists lack, by ID
-	twice    map[string]bool        // workflows that Temporal's lists have with two runs, by ID
-	unlist   bool                   // Temporal lists nothing
+	outlines    map[string]job.Outline // in memos, by workflow ID
+	outlined    map[string]time.Time   // when the memos got them, by workflow ID; lists do not tell it of others
+	undescribed string                 // the workflow that the server does not describe, by ID
+	busy        map[string]bool        // workflows with a pending activity, by ID
+	unlisted    map[string]bool        // workflows that Temporal's lists lack, by ID
+	twice       map[string]bool        // workflows that Temporal's lists have with two runs, by ID
+	unlist      bool                   // Temporal lists nothing
 	// Temporal's lists do not tell when outlines of jobs have changed whose names end in 7
 	older  bool
 	untold bool   // nor of any job
@@ -253,6 +254,9 @@ func (w *town) DescribeWorkflowExecution(_ context.Context, id, run string) (*wo
 	w.described.Add(1)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if id == w.undescribed {
+		return nil, serviceerror.NewUnavailable("not now")
+	}
 	runs := w.runs[id]
 	if len(runs) == 0 {
 		return nil, serviceerror.NewNotFound("no such workflow")

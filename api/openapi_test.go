@@ -120,7 +120,7 @@ func summaries(k job.Key) listing.Summaries {
 				Key: k, State: job.StateEnabled, Generation: 1700, When: "every day at 09:00", Type: kind.HTTPS, Host: "api.example.com",
 				Next: at.Add(time.Hour), Last: job.OutcomeFailed, Late: 1500 * time.Millisecond,
 				Recent: []job.Mark{
-					{Due: at.Add(-time.Hour), Outcome: job.OutcomeCompleted, Late: -1},
+					{Due: at.Add(-time.Hour), Outcome: job.OutcomeCompleted, Late: -1, Assumed: true},
 					{Due: at, Outcome: job.OutcomeFailed, Late: 1500 * time.Millisecond, Manual: true},
 				},
 				Day: listing.DayCounts{Failed: 1, Manual: 1},

@@ -56,6 +56,7 @@ type Mark struct {
 	Status                Outcome   `json:"status"`
 	Manual                bool      `json:"manual,omitempty"`
 	Lateness              string    `json:"lateness,omitempty"`
+	Assumed               bool      `json:"assumed,omitempty"` // no job recorded it
 }
 
 // A Day counts what was out of the ordinary in the last 24 hours.

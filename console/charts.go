@@ -27,10 +27,10 @@ var outcomes = []struct {
 	sign rune
 	word string
 }{
-	{'s', "succeeded"}, {'r', "succeeded after a retry"}, {'f', "failed"}, {'m', "missed"}, {'k', "skipped"}, {'c', "cancelled"}, {'u', "running"},
+	{'s', "succeeded"}, {'a', "assumed to have succeeded"}, {'r', "succeeded after a retry"}, {'f', "failed"}, {'m', "missed"}, {'k', "skipped"}, {'c', "cancelled"}, {'u', "running"},
 }
 
-// bars shows the last n outcomes, the newest at the right: shape before colour. The signs are s, r, f, m, k, c and u.
+// bars shows the last n outcomes, the newest at the right: shape before colour. The signs are s, a, r, f, m, k, c and u.
 func bars(pattern string, n int, what string) template.HTML {
 	if len(pattern) > n {
 		pattern = pattern[len(pattern)-n:]
@@ -66,6 +66,8 @@ func bar(add func(class, format string, values ...any), x int, sign byte) {
 	switch sign {
 	case 's':
 		add("b-ok", "M%d 6h4v10h-4z", x)
+	case 'a':
+		add("b-maybe", "M%s 6.625h2.75v8.75h-2.75z", hollow)
 	case 'r':
 		add("b-ok", "M%d 10h4v6h-4z", x)
 		add("b-again", "M%d 4h4v4h-4z", x)

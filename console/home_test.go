@@ -48,7 +48,7 @@ func (m *meddler) with(text string) (n int) {
 }
 
 func lateMarks(job.Key) []job.Mark {
-	return []job.Mark{{Due: now.Add(-time.Hour), Outcome: job.OutcomeCompleted, Late: 7 * time.Second}, {Due: now, Outcome: job.OutcomeCompleted}}
+	return []job.Mark{{Due: now.Add(-time.Hour), Outcome: job.OutcomeCompleted, Late: 7 * time.Second}, {Due: now, Outcome: job.OutcomeCompleted, Late: -1, Assumed: true}}
 }
 
 func TestNoPageAsksForHistoriesThatOrdinaryOccurrencesAreIn(t *testing.T) {
@@ -60,6 +60,7 @@ func TestNoPageAsksForHistoriesThatOrdinaryOccurrencesAreIn(t *testing.T) {
 	}
 	m := &meddler{Handler: h}
 	b := browse(t, m, console.Options{})
+	b.get("/console/jobs").has("Last 2: 1 succeeded, 1 assumed to have succeeded", `class="b-maybe"`)
 	b.get("/console/").has("<b>2</b></a> ran late since yesterday", "began more than 5 s after it was due", "/console/activity?by=time&amp;outcome=late")
 	require.Zero(t, m.with("lateness"), "the summaries have how many were late")
 	b.get("/console/activity").has("late by more than 5 s")

@@ -193,7 +193,11 @@ var signs = map[client.Outcome]byte{
 func patternOf(recent []client.Mark) string {
 	pattern := make([]byte, 0, len(recent))
 	for _, r := range recent {
-		pattern = append(pattern, signs[r.Status])
+		sign := signs[r.Status]
+		if r.Assumed {
+			sign = 'a'
+		}
+		pattern = append(pattern, sign)
 	}
 	return string(pattern)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -69,7 +70,8 @@ func guarded(do func() error) (err error) {
 // lost returns why a part of a page is missing, for people.
 func (p *page) lost(err error) string {
 	if _, panicked := errors.AsType[*panicError](err); panicked {
-		return "An internal error happened."
+		p.console.Log.ErrorContext(p.ctx, "a part of a page of the console panicked", slog.Any("error", err))
+		return "An internal error happened; the log of the API has it."
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Sprintf("It took longer than %d s. What was read is remembered for a while: load the page again.", pageTime/time.Second)

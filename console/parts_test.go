@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"log/slog"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,7 +22,7 @@ func TestAPanicOfAPartIsItsError(t *testing.T) {
 	})
 	require.Len(t, errs, 20)
 	require.ErrorContains(t, errs[3], "parts_test.go")
-	require.NotContains(t, new(page).lost(errs[3]), "secret")
+	require.NotContains(t, (&page{ctx: t.Context(), console: &Console{Options: Options{Log: slog.New(slog.DiscardHandler)}}}).lost(errs[3]), "secret")
 	require.ErrorIs(t, errs[5], broken)
 	require.NoError(t, errs[19])
 }

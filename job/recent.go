@@ -32,6 +32,9 @@ type Mark struct {
 	Outcome Outcome   // of the execution, or why there was none
 	// how long after its due time it began, within 2 %; negative if it did not run or that is not known
 	Late time.Duration
+	// Assumed says that no job recorded it: it follows from a timetable that the occurrence came due, and that nothing
+	// out of the ordinary was recorded of it. It is not stored.
+	Assumed bool
 }
 
 // An Hour counts the occurrences and manual runs that came due in an hour, each once but for Failed.

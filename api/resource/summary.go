@@ -39,6 +39,7 @@ type Mark struct {
 	Status                job.Outcome `json:"status"`
 	Manual                bool        `json:"manual,omitempty"`
 	Lateness              *string     `json:"lateness,omitempty"`
+	Assumed               bool        `json:"assumed,omitempty"`
 }
 
 // A Day counts what was out of the ordinary in a day.
@@ -67,7 +68,7 @@ func SummaryEntry(s listing.Summary) any {
 	}
 	for i, m := range s.Recent {
 		r.Properties.Recent[i] = Mark{
-			ExpectedExecutionTime: job.NewTime(m.Due), Status: m.Outcome, Manual: m.Manual, Lateness: duration(m.Late),
+			ExpectedExecutionTime: job.NewTime(m.Due), Status: m.Outcome, Manual: m.Manual, Lateness: duration(m.Late), Assumed: m.Assumed,
 		}
 	}
 	if s.Day != (listing.DayCounts{}) {

@@ -19,8 +19,8 @@ type Summary struct {
 	Host               string // the destination of the action, in lower case
 
 	Next time.Time // the next occurrence; zero for none
-	// Recent is what became of the last occurrences and manual runs, oldest first, as far as it is known. One that
-	// succeeded is known about two minutes after it was due.
+	// Recent is what became of the last occurrences and manual runs, oldest first, as far as it is known. An occurrence
+	// of which nothing is recorded [job.SettledAfter] after it was due is assumed to have succeeded.
 	Recent  []job.Mark
 	LastRan job.Outcome   // of the last execution in it; empty for none
 	Last    job.Outcome   // the last outcome in it; empty for none

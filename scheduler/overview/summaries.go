@@ -34,7 +34,8 @@ const (
 // are shown as they are.
 //
 // A page begins after the last job of the page before, by what the list is sorted by, so that jobs which come or go
-// meanwhile shift nothing.
+// meanwhile shift nothing. A job whose lateness or state changes meanwhile may be on two pages of a list that is sorted by
+// it, or on none.
 func (v *Overview) Summaries(
 	ctx context.Context, s listing.Scope, q listing.SummaryQuery,
 ) (listing.Summaries, error) {

@@ -166,6 +166,7 @@ func TestWhatBecameOfTheLastOccurrencesIsKnownWithoutAskingTheJob(t *testing.T) 
 		require.NoError(t, err)
 		require.Len(t, found.Page, 1)
 		for _, m := range found.Page[0].Recent {
+			require.Equal(t, m.Outcome == job.OutcomeCompleted, m.Assumed, "no job recorded a success here")
 			got = append(got, m.Due.Format("15:04 ")+string(m.Outcome))
 		}
 		return append(got, string(found.Page[0].State))

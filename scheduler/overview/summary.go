@@ -73,7 +73,7 @@ func minTime(a, b time.Time) time.Time {
 }
 
 // marks returns what became of the last occurrences, oldest first: what the outline has, and occurrences since, which
-// succeeded. Of those in the last minutes it is not known yet.
+// are assumed to have succeeded [job.SettledAfter] after they were due: nothing else was recorded of them by then.
 func (o *outline) marks(now time.Time) []job.Mark {
 	marks := slices.Collect(o.Recent.All())
 	if o.Inactive {
@@ -86,7 +86,7 @@ func (o *outline) marks(now time.Time) []job.Mark {
 	var since []job.Mark
 	due, ok := o.timetable.Last(now.Add(-job.SettledAfter))
 	for ok && !due.Before(from) && len(since) < maxRecent {
-		since = append(since, job.Mark{Due: due, Outcome: job.OutcomeCompleted, Late: -1})
+		since = append(since, job.Mark{Due: due, Outcome: job.OutcomeCompleted, Late: -1, Assumed: true})
 		due, ok = o.timetable.Last(due.Add(-time.Second))
 	}
 	slices.Reverse(since)

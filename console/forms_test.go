@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -186,6 +187,9 @@ func TestWhatWasWrittenIsNotLost(t *testing.T) {
 		require.Contains(t, got.text, `name="hours" value="5"`)
 		require.Contains(t, got.text, `<a href="/login" target="_blank" rel="noopener">Log in</a>`)
 		require.Equal(t, http.StatusSeeOther, b.send(http.MethodPost, nightly+"/disable", form, nil).status, "other forms lead to the login page")
+		strange := maps.Clone(form)
+		strange.Set("token", "")
+		require.Contains(t, b.send(http.MethodPost, path, strange, nil).location, "/login?return=", "what another site wrote is not shown")
 		out = false
 		again := filled(t, got, "f", url.Values{"do": {"save"}})
 		require.Equal(t, http.StatusSeeOther, b.send(http.MethodPost, path, again, nil).status, "after the login it is saved")

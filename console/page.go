@@ -191,7 +191,12 @@ func (s *Console) changing(do func(*page) (string, error)) http.HandlerFunc {
 // is shown again: see [page.refused].
 func (s *Console) keeping(do func(*page) (string, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if p := s.open(w, r); s.takeForm(p) {
+		p := s.open(w, r)
+		if p.refused != nil && !s.sentIt(p) {
+			s.refuse(p)
+			return
+		}
+		if s.takeForm(p) {
 			s.answer(p, do)
 		}
 	}
@@ -208,6 +213,12 @@ func (s *Console) answer(p *page, do func(*page) (string, error)) {
 		session.SetCookie(p.w, doneCookie, to, time.Minute, s.isSecure(p.r))
 	}
 	s.redirect(p.w, p.r, to)
+}
+
+// sentIt reports whether a page of the console sent the form of a request.
+func (s *Console) sentIt(p *page) bool {
+	p.r.Body = http.MaxBytesReader(p.w, p.r.Body, maxForm)
+	return p.r.ParseForm() == nil && s.ownForm(p.r)
 }
 
 // takeForm reads the form of a request, and reports whether a page of the console sent it. If not, it has answered. It

@@ -361,7 +361,6 @@ type firstView struct {
 	Collection string
 	May        bool
 	Choices    []choice
-	Curl       string
 }
 
 // firsts are the recurrences that the first job may have.

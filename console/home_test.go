@@ -157,3 +157,17 @@ func TestTheFirstJobIsSentOnce(t *testing.T) {
 	}}, console.Options{})
 	require.Equal(t, "/console/jobs/reports/hello", b.post("/console/", "/console/start", form).location, "the job is there")
 }
+
+func TestTheFirstPageNeedsNotEveryCollection(t *testing.T) {
+	t.Parallel()
+	_, h := stored(t, new(apitest.Memory))
+	m := &meddler{Handler: h, instead: func(w http.ResponseWriter, r *http.Request) bool {
+		list := strings.HasSuffix(r.URL.Path, "/jobCollections")
+		if list {
+			_, err := w.Write([]byte(`{"value":[{"name":"aside","properties":{"status":{"reason":"it is broken"}}},{"name":"reports","properties":{"sku":{"name":"Standard"}}}],"nextLink":null}`))
+			require.NoError(t, err)
+		}
+		return list
+	}}
+	browse(t, m, console.Options{}).get("/console/").has("Your first job", "The job goes to the collection <b>reports</b>")
+}

@@ -80,7 +80,7 @@ func (s *Service) gather(ctx context.Context, f *explain.Facts) (err error) {
 	if err != nil {
 		return err
 	}
-	if f.Records, f.Complete, err = s.history.Around(ctx, described, f.At, f.Now); err != nil {
+	if f.Records, f.Complete, err = s.history.Around(ctx, described, f.At, f.Now, f.Job.Definition.Action.RetryPolicy.Attempts()); err != nil {
 		return err
 	}
 	if f.Versions, f.FromStart, err = s.trail.Versions(ctx, k, f.At); err != nil {

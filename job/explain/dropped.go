@@ -36,14 +36,18 @@ func (r *reasoner) dropped(one *job.Record) bool {
 // down answers for an occurrence that nothing could run when it was due.
 func (r *reasoner) down(one *job.Record) bool {
 	rule := r.catchUp(one)
-	away, sentence := r.absence(r.At, one.Start)
-	if away > 0 {
-		return r.say(Missed, NoWorker, "It was missed: %s, and %s.", sentence, rule)
+	all := r.absences(r.At, one.Start)
+	if len(all) > 0 && !all[0].From.After(r.At) {
+		return r.say(Missed, NoWorker, "It was missed: %s, and %s.", r.absent(all[0]), rule)
 	}
 	if r.Workers == nil || r.Workers.Since.After(r.At) {
 		return r.say(Missed, NothingRanIt, "It was missed: nothing ran it until %s, and %s. Which workers were there is not recorded of that time.", r.clock(one.Start), rule)
 	}
-	return r.say(Missed, NothingRanIt, "It was missed: nothing ran it until %s, and %s. Workers checked in all that time.", r.clock(one.Start), rule)
+	when := "all that time"
+	if len(all) > 0 {
+		when = "when it was due, though not all the time since"
+	}
+	return r.say(Missed, NothingRanIt, "It was missed: nothing ran it until %s, and %s. Workers checked in %s.", r.clock(one.Start), rule, when)
 }
 
 // catchUp says by which rule an occurrence was left out that waited.

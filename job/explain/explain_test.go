@@ -246,6 +246,30 @@ func TestEveryCauseIsNamedTruly(t *testing.T) {
 			"It was missed: nothing ran it until 2026-01-01T02:24:05Z, and without a catch-up window only the latest of the occurrences that waited runs. Workers checked in all that time.",
 		},
 		{
+			"missed, and no worker was there later", about(due, nil).dropped(due, "2026-01-01T02:24:05Z", job.OutcomeMissed, job.WhyDown).away("2026-01-01T02:20:00Z", "2026-01-01T02:20:03Z"),
+			explain.Missed, explain.NothingRanIt,
+			"It was missed: nothing ran it until 2026-01-01T02:24:05Z, and without a catch-up window only the latest of the occurrences that waited runs. " +
+				"Workers checked in when it was due, though not all the time since.",
+		},
+		{
+			"late for several absences", about(due, nil).ran(due, "2026-01-01T02:20:00Z", "2026-01-01T02:20:01Z", job.OutcomeCompleted, func(r *job.Record) { r.Taken = 300_000 }).
+				away("2026-01-01T02:15:10Z", "2026-01-01T02:19:00Z").with(func(f *explain.Facts) {
+				f.Workers.Here[0].Gaps = []presence.Interval{{From: at("2026-01-01T02:19:10Z"), To: at("2026-01-01T02:19:40Z")}}
+			}), explain.Late, explain.NoWorker,
+			"It ran 5 min 00 s late: no worker checked in between 2026-01-01T02:15:10Z and 2026-01-01T02:19:00Z, the longest of 2 times, 4 min 20 s together.",
+		},
+		{
+			"not begun, and no worker was there for a time", about("2026-01-01T11:55:00Z", nil).away("2026-01-01T11:56:00Z", "2026-01-01T11:57:00Z").with(func(f *explain.Facts) {
+				f.Job.Status.NextExecutionTime = job.NewTime(f.At)
+			}), explain.Pending, explain.WaitedForWorker, "It has not begun, and no reason is recorded yet.",
+		},
+		{
+			"a gateway whose target does not answer", about(due, nil).ran(due, due, "2026-01-01T02:15:01Z", job.OutcomeFailed, func(r *job.Record) {
+				r.Message = "504 Gateway Timeout: upstream timed out"
+			}).ran(due, "2026-01-01T02:15:02Z", "2026-01-01T02:15:03Z", job.OutcomeCompleted, func(r *job.Record) { r.ActionName = job.ErrorAction }),
+			explain.Failed, explain.TargetFailed, "It ran and failed once: 504 Gateway Timeout: upstream timed out.",
+		},
+		{
 			"one of many that have one entry", about(due, nil).ran("2026-01-01T01:00:00Z", "2026-01-01T08:00:00Z", "2026-01-01T08:00:00Z", job.OutcomeMissed, func(r *job.Record) {
 				r.WhyNot, r.Rest = job.WhyDown, &job.Rest{Count: 30, Before: at("2026-01-01T03:30:00Z")}
 			}).away("2026-01-01T00:50:00Z", "2026-01-01T08:00:00Z"), explain.Missed, explain.NoWorker,

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -25,9 +26,11 @@ func (r *reasoner) recorded() bool {
 // ran answers for an occurrence that ran.
 func (r *reasoner) ran(attempts []job.Record) bool {
 	first, last := &attempts[0], &attempts[0]
+	count := 0 // without those of the error action
 	for i := range attempts {
 		if attempts[i].ActionName == job.MainAction {
 			last = &attempts[i]
+			count++
 		}
 		r.attempt(&attempts[i])
 	}
@@ -38,7 +41,7 @@ func (r *reasoner) ran(attempts []job.Record) bool {
 		r.answer.Split, r.answer.Lateness = &split, late
 	}
 	if last.Outcome.Failed() {
-		return r.failed(last, len(attempts))
+		return r.failed(last, count)
 	}
 	r.answer.Earlier = last.Start.Sub(first.Start)
 	switch {
@@ -84,6 +87,9 @@ func stop(text string) string {
 	return text + "."
 }
 
+// timedOut matches the message of an attempt that ended at its time limit, and not the body of an answer that says so.
+var timedOut = regexp.MustCompile(`(?:^|: )timed out: not complete after [0-9.e+]+ s\.?$`)
+
 // failed answers for an occurrence whose last attempt failed.
 func (r *reasoner) failed(last *job.Record, attempts int) bool {
 	times := "once"
@@ -93,7 +99,7 @@ func (r *reasoner) failed(last *job.Record, attempts int) bool {
 	switch {
 	case last.Message == job.AttemptLost || last.Message == job.AttemptUnrecorded:
 		return r.say(Failed, WorkerLost, "It ran, and whether it succeeded is not known: %s", stop(lowerFirst(last.Message)))
-	case strings.Contains(last.Message, "timed out"):
+	case timedOut.MatchString(last.Message):
 		return r.say(Failed, TargetSlow, "It ran and failed %s: the target did not answer in time. Of %s, the last attempt used all.", times, Words(last.End.Sub(last.Start)))
 	}
 	return r.say(Failed, TargetFailed, "It ran and failed %s: %s", times, stop(last.Attempt.Why()))
@@ -118,7 +124,7 @@ func (r *reasoner) late(first *job.Record) bool {
 	}
 	switch most := max(split.Worker, split.Server, split.Place); most {
 	case split.Worker:
-		away, sentence := r.absence(first.Due, taken)
+		away, sentence := r.away(first.Due, taken)
 		if away > split.Worker/2 || sentence != "" && away > LateAfter {
 			return r.say(Late, NoWorker, "It ran %s late: %s.", Words(late), sentence)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"almanac/internal/audit"
 	"almanac/job"
+	"almanac/job/presence"
 	"almanac/job/timetable"
 	"almanac/recurrence"
 )
@@ -148,20 +149,15 @@ func Words(d time.Duration) string {
 	return fmt.Sprintf("%d d %d h", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// absence returns how long no worker checked in between two times, and adds the absences to the chain.
-func (r *reasoner) absence(from, until time.Time) (total time.Duration, sentence string) {
+// absences returns the times between two times in which no worker checked in, at their full length, and adds them to the
+// chain.
+func (r *reasoner) absences(from, until time.Time) (all []presence.Interval) {
 	if r.Workers == nil {
-		return 0, ""
+		return nil
 	}
-	for _, a := range r.Workers.Absences(from, until, r.Now) {
-		begin, end := later(a.From, from), earlier(a.To, until)
-		total += max(0, end.Sub(begin))
-		if a.To.Equal(r.Now) {
-			sentence = fmt.Sprintf("no worker has checked in since %s", r.clock(a.From))
-		} else {
-			sentence = fmt.Sprintf("no worker checked in between %s and %s", r.clock(a.From), r.clock(a.To))
-		}
-		r.fact(a.From, FromWorkers, "%s, for %s.", upper(sentence), Words(a.To.Sub(a.From)))
+	all = r.Workers.Absences(from, until, r.Now)
+	for _, a := range all {
+		r.fact(a.From, FromWorkers, "%s, for %s.", upper(r.absent(a)), Words(a.To.Sub(a.From)))
 		for _, s := range r.Workers.All() {
 			if s.To.Equal(a.From) {
 				r.fact(s.To, FromWorkers, "Worker %s, version %s, checked in for the last time: it was %s.", s.Identity, s.Version, s.End)
@@ -173,6 +169,40 @@ func (r *reasoner) absence(from, until time.Time) (total time.Duration, sentence
 	}
 	if r.Workers.Since.After(from) {
 		r.answer.Unread = append(r.answer.Unread, "which workers were there before "+r.clock(r.Workers.Since))
+	}
+	return all
+}
+
+// absent says that no worker checked in.
+func (r *reasoner) absent(a presence.Interval) string {
+	if a.To.Equal(r.Now) {
+		return fmt.Sprintf("no worker has checked in since %s", r.clock(a.From))
+	}
+	return fmt.Sprintf("no worker checked in between %s and %s", r.clock(a.From), r.clock(a.To))
+}
+
+// absentNow says that no worker checks in now; "" if one does. Absences since a time are added to the chain.
+func (r *reasoner) absentNow(since time.Time) string {
+	all := r.absences(since, r.Now)
+	if last := len(all) - 1; last >= 0 && all[last].To.Equal(r.Now) {
+		return r.absent(all[last])
+	}
+	return ""
+}
+
+// away returns how long no worker checked in between two times, and says so of the longest absence; "" if one always did.
+func (r *reasoner) away(from, until time.Time) (total time.Duration, sentence string) {
+	var longest time.Duration
+	all := r.absences(from, until)
+	for _, a := range all {
+		took := max(0, earlier(a.To, until).Sub(later(a.From, from)))
+		total += took
+		if took > longest {
+			longest, sentence = took, r.absent(a)
+		}
+	}
+	if len(all) > 1 && sentence != "" {
+		sentence += fmt.Sprintf(", the longest of %d times, %s together", len(all), Words(total))
 	}
 	return total, sentence
 }

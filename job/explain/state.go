@@ -173,7 +173,7 @@ func (r *reasoner) executing() bool {
 	case st.Stage == job.StageRunning:
 		return r.say(Pending, Running, "It is running: an attempt is being made.")
 	}
-	if away, sentence := r.absence(r.At, r.Now); away > 0 {
+	if sentence := r.absentNow(r.At); sentence != "" {
 		return r.say(Pending, NoWorker, "It has not begun: %s.", sentence)
 	}
 	return r.say(Pending, WaitedForWorker, "It has not begun: %s", stop(lowerFirst(st.Reason)))
@@ -186,7 +186,7 @@ func (r *reasoner) undecided() bool {
 		return false
 	}
 	r.due()
-	if away, sentence := r.absence(r.At, r.Now); away > 0 {
+	if sentence := r.absentNow(r.At); sentence != "" {
 		return r.say(Pending, NoWorker, "It has not begun: %s. What becomes of it is decided when one does.", sentence)
 	}
 	for i := range r.Records {
@@ -210,7 +210,7 @@ func (r *reasoner) toCome() bool {
 	hazard := func(format string, args ...any) {
 		r.answer.Hazards = append(r.answer.Hazards, fmt.Sprintf(format, args...))
 	}
-	if _, sentence := r.absence(r.Now.Add(-time.Second), r.Now); sentence != "" {
+	if sentence := r.absentNow(r.Now.Add(-time.Second)); sentence != "" {
 		hazard("%s", upper(sentence)+".")
 	}
 	if retry := r.Job.Status.Retry; retry != nil && d.Recurrence.Overlap() != job.OverlapAllowAll {

@@ -25,21 +25,21 @@ var windows = []time.Duration{2 * time.Minute, 15 * time.Minute, 2 * time.Hour, 
 
 // Around returns the entries of a job's history around a time, in no order: some that begin before it, and those after
 // it until one is of an occurrence that is due later. By then it is decided what became of one that was due at the time.
-// complete is false if there are too many, or the older ones are not kept any more.
+// An execution of it that has failed less often than it is attempted has not ended: its next attempt may begin long after
+// others. complete is false if there are too many, or the older ones are not kept any more.
 func (r *Reader) Around(
-	ctx context.Context, described *workflowservice.DescribeWorkflowExecutionResponse, at, now time.Time,
+	ctx context.Context, described *workflowservice.DescribeWorkflowExecutionResponse, at, now time.Time, attempts int,
 ) (records []job.Record, complete bool, err error) {
 	records, _, err = r.ReadDescribed(ctx, described, listing.Page{
 		Top: before, Filter: listing.Filter{Start: listing.Period{Before: at.Add(-Skew)}},
 	})
-	from := at.Add(-Skew)
+	from, decided := at.Add(-Skew), false
 	for i := 0; err == nil && from.Before(now); i++ {
 		window := listing.Period{From: from}
 		if i < len(windows) {
 			window.Before = at.Add(windows[i])
 		}
 		p := listing.Page{Top: aroundPage, Filter: listing.Filter{Start: window}}
-		decided := false
 		for {
 			var page []job.Record
 			var next string
@@ -58,10 +58,23 @@ func (r *Reader) Around(
 				return records, false, nil
 			}
 		}
-		if decided || window.Before.IsZero() {
+		if decided && !retried(records, at, attempts) || window.Before.IsZero() {
 			break
 		}
 		from = window.Before
 	}
 	return records, true, err
+}
+
+// retried reports whether another attempt follows those of the execution that was due at a time.
+func retried(records []job.Record, at time.Time, attempts int) bool {
+	var last *job.Record
+	for i := range records {
+		one := &records[i]
+		if one.Due.Truncate(time.Second).Equal(at) && one.Outcome.Ran() && one.ActionName == job.MainAction &&
+			(last == nil || one.Ordinal() > last.Ordinal()) {
+			last = one
+		}
+	}
+	return last != nil && last.Outcome.Failed() && last.Number < attempts
 }

@@ -1,9 +1,12 @@
 package scheduler
 
 import (
+	"bytes"
+	"compress/flate"
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"slices"
 	"time"
@@ -25,8 +28,11 @@ const (
 	latenessEntries = 20_000
 	latenessPage    = 1000
 
-	// maxLatenessToken is the size limit of the continuation of a report.
-	maxLatenessToken = 64 << 10
+	// maxLatenessToken is the size limit of the continuation of a report. It is part of an address, of which proxies
+	// allow 8 kB.
+	maxLatenessToken = 7 << 10
+	// maxLatenessText is that of its JSON.
+	maxLatenessText = 64 << 10
 )
 
 // A latenessToken is where a report continues, and what it has counted.
@@ -145,12 +151,20 @@ var errTooManyEntries = &job.Error{Kind: job.KindInvalid, Code: "TooManyEntries"
 
 func (t *latenessToken) String() string {
 	text, _ := json.Marshal(t) // it has an encoding
-	return base64.RawURLEncoding.EncodeToString(text)
+	var short bytes.Buffer
+	w, _ := flate.NewWriter(&short, flate.BestCompression) // the level exists
+	_, _ = w.Write(text)                                   // a buffer takes it
+	_ = w.Close()
+	return base64.RawURLEncoding.EncodeToString(short.Bytes())
 }
 
 func parseLatenessToken(text string) (t latenessToken, err error) {
-	decoded, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || len(text) > maxLatenessToken || json.Unmarshal(decoded, &t) != nil || t.After <= 0 || t.From.IsZero() {
+	short, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || len(text) > maxLatenessToken {
+		return t, core.BadToken()
+	}
+	decoded, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(short)), maxLatenessText))
+	if err != nil || json.Unmarshal(decoded, &t) != nil || t.After <= 0 || t.From.IsZero() || t.Stats.Count < 0 || len(t.Stats.Slowest) > lateness.MaxSlowest {
 		return t, core.BadToken()
 	}
 	return t, nil

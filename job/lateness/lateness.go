@@ -6,6 +6,10 @@ package lateness
 
 import (
 	"cmp"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"math"
 	"math/bits"
 	"slices"
 	"time"
@@ -13,8 +17,8 @@ import (
 	"almanac/job"
 )
 
-// maxSlowest is how many of the slowest executions are kept.
-const maxSlowest = 10
+// MaxSlowest is how many of the slowest executions are kept.
+const MaxSlowest = 10
 
 // A Stats counts executions.
 type Stats struct {
@@ -76,14 +80,51 @@ func (s *Stats) add(one *Slow) {
 		}
 		return cmp.Compare(b.Lateness, a.Lateness)
 	})
-	if at < maxSlowest {
+	if at < MaxSlowest {
 		s.Slowest = slices.Insert(s.Slowest, at, *one)
-		s.Slowest = s.Slowest[:min(len(s.Slowest), maxSlowest)]
+		s.Slowest = s.Slowest[:min(len(s.Slowest), MaxSlowest)]
 	}
 }
 
 // A Histogram counts durations by classes: pairs of a class and its count, in order. The zero value is empty.
 type Histogram [][2]int
+
+// MarshalJSON implements [json.Marshaler]. It is short: each pair as the distance from the class before, and the count.
+func (h Histogram) MarshalJSON() ([]byte, error) {
+	var text []byte
+	before := 0
+	for _, pair := range h {
+		text = binary.AppendUvarint(text, uint64(pair[0]-before))
+		text = binary.AppendUvarint(text, uint64(pair[1]))
+		before = pair[0]
+	}
+	return json.Marshal(text)
+}
+
+// UnmarshalJSON implements [json.Unmarshaler]. Counts that Add does not make are an error.
+func (h *Histogram) UnmarshalJSON(text []byte) error {
+	var pairs []byte
+	if err := json.Unmarshal(text, &pairs); err != nil {
+		return err
+	}
+	*h = nil
+	last := 0
+	for len(pairs) > 0 {
+		step, n := binary.Uvarint(pairs)
+		count, m := binary.Uvarint(pairs[max(0, n):])
+		if n <= 0 || m <= 0 || step > uint64(class(math.MaxInt64)-last) || step == 0 && len(*h) > 0 || count == 0 || count > maxCount {
+			return errCounts
+		}
+		last += int(step)
+		*h, pairs = append(*h, [2]int{last, int(count)}), pairs[n+m:]
+	}
+	return nil
+}
+
+// maxCount is how many executions a class counts at most, far more than are ever read.
+const maxCount = 1 << 40
+
+var errCounts = errors.New("the counts of a histogram are none that it makes")
 
 // class returns the class of a duration: an exponent and the four highest bits of its microseconds.
 func class(d time.Duration) int {

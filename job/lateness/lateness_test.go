@@ -1,6 +1,7 @@
 package lateness_test
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -38,6 +39,32 @@ func TestPercentilesAreRightWithinSixPercent(t *testing.T) {
 	require.Equal(t, 1000, s.Lateness.Below(-1))
 	require.InDelta(t, 100, s.Lateness.Below(100*time.Millisecond), 7)
 	require.Zero(t, lateness.Histogram{}.Percentile(50))
+}
+
+func TestAHistogramIsReadAsItWasWritten(t *testing.T) {
+	t.Parallel()
+	var s, again lateness.Stats
+	for i, late := range []time.Duration{0, time.Millisecond, time.Second, 1 << 62} {
+		s.Add("j", 1, []job.Record{attempt(i+1, 1, late, job.OutcomeCompleted)})
+	}
+	text, err := json.Marshal(s)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &again))
+	require.Equal(t, s, again)
+}
+
+func TestCountsThatNothingMakesAreAnError(t *testing.T) {
+	t.Parallel()
+	for _, pairs := range [][]uint64{{1}, {1 << 40, 1}, {1 << 63, 1}, {1, 0}, {1, 1, 0, 1}, {1, 1 << 62}} {
+		var text []byte
+		for _, one := range pairs {
+			text = binary.AppendUvarint(text, one)
+		}
+		written, err := json.Marshal(text)
+		require.NoError(t, err)
+		var h lateness.Histogram
+		require.Error(t, json.Unmarshal(written, &h), pairs)
+	}
 }
 
 func TestTheSlowestTenAreKeptInOrder(t *testing.T) {

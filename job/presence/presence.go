@@ -7,6 +7,7 @@ package presence
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -19,8 +20,8 @@ const (
 	// MaxGaps is the maximum number of gaps of a [Span].
 	MaxGaps = 20
 
-	// A State has the newest maxSpans spans; of those before it knows when some worker was there, as maxCovered
-	// intervals at most.
+	// A State has the newest maxSpans spans of workers that have gone, and as many of those that were handed over; of those
+	// before it knows when some worker was there, as maxCovered intervals at most.
 	maxSpans   = 200
 	maxCovered = 1000
 
@@ -43,9 +44,18 @@ const (
 	maxText     = 64
 )
 
-// Bounded returns the worker with members of a bounded size.
+// Bounded returns the worker with members of a bounded size, also as JSON.
 func (w Worker) Bounded() Worker {
-	cut := func(s string, most int) string { return s[:min(len(s), most)] }
+	plain := func(r rune) rune {
+		if r < ' ' || r > '~' || strings.ContainsRune(`"\<>&`, r) {
+			return '?'
+		}
+		return r
+	}
+	cut := func(s string, most int) string {
+		s = strings.Map(plain, s)
+		return s[:min(len(s), most)]
+	}
 	w.ID, w.Identity, w.Version = cut(w.ID, maxText), cut(w.Identity, maxIdentity), cut(w.Version, maxText)
 	w.Zones, w.Queue = cut(w.Zones, maxText), cut(w.Queue, maxText)
 	return w
@@ -124,15 +134,33 @@ func (s *State) Add(span Span, now time.Time) {
 		span.To = span.From
 	}
 	s.Spans = append(s.Spans, span)
-	for len(s.Spans) > maxSpans {
-		s.forget(s.Spans[0])
-		s.Spans = slices.Delete(s.Spans, 0, 1)
-	}
+	s.forgetOldest()
 	old := func(at time.Time) bool { return now.Sub(at) > keep }
 	s.Spans = slices.DeleteFunc(s.Spans, func(one Span) bool { return old(one.To) })
 	s.Covered = slices.DeleteFunc(s.Covered, func(one Interval) bool { return old(one.To) })
 	if old(s.Since) {
 		s.Since = now.Add(-keep)
+	}
+}
+
+// forgetOldest drops the oldest spans but for maxSpans. The last one of a worker that continues counts apart: the worker
+// has not gone.
+func (s *State) forgetOldest() {
+	if len(s.Spans) <= maxSpans {
+		return
+	}
+	seen := map[string]bool{}
+	gone, there := 0, 0
+	for i, one := range slices.Backward(s.Spans) {
+		count := &gone
+		if one.End == Continues && !seen[one.ID] {
+			count = &there
+		}
+		seen[one.ID] = true
+		if *count++; *count > maxSpans {
+			s.forget(one)
+			s.Spans = slices.Delete(s.Spans, i, i+1)
+		}
 	}
 }
 

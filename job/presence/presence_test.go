@@ -168,6 +168,33 @@ func TestSpansAreBoundedAndAbsencesOutliveThem(t *testing.T) {
 	require.Equal(t, "24503-24505 24508-24510", seconds(l.Absences(at(24_504), at(24_509), at(27_000))), "the loop's are known for long")
 }
 
+func TestWorkersThatAreHandedOverReplaceNoneThatHasGone(t *testing.T) {
+	t.Parallel()
+	s := presence.State{Since: at(0)}
+	for i := range 250 {
+		s.Add(span(fmt.Sprint("gone", i), i, i+1, presence.Stopped), at(1000))
+	}
+	for i := range 200 {
+		s.Add(span(fmt.Sprint("there", i), 0, 1000, presence.Continues), at(1000))
+	}
+	require.Len(t, s.Spans, 400)
+	require.Equal(t, "gone50", s.Spans[0].ID)
+	for i := range 200 {
+		s.Add(span(fmt.Sprint("there", i), 1000, 2000, presence.Continues), at(2000))
+	}
+	require.Len(t, s.Spans, 400)
+	require.Equal(t, span("there0", 0, 2000, presence.Continues), s.Spans[200])
+	s.Add(span("there0", 2000, 2001, presence.Stopped), at(2001))
+	require.Len(t, s.Spans, 399, "it replaces the one that has gone first")
+	require.Equal(t, "gone51", s.Spans[0].ID)
+}
+
+func TestAWorkerIsPlainText(t *testing.T) {
+	t.Parallel()
+	w := presence.Worker{ID: "a", Identity: "1@høst<\x00>" + strings.Repeat("x", 300)}.Bounded()
+	require.Equal(t, "1@h?st???"+strings.Repeat("x", 191), w.Identity)
+}
+
 func TestAStateAtItsMaximumIsBelowHalfOfTheServersLimit(t *testing.T) {
 	t.Parallel()
 	s := presence.State{Since: begin}

@@ -271,13 +271,19 @@ func TestAnInstallationAtItsMaximumStaysBelowTheLimitsOfTheServer(t *testing.T) 
 	in.Since = workflowtest.NewYear
 	for i := range 2_000 {
 		at := workflowtest.NewYear.Add(-time.Duration(i) * time.Hour / 2)
-		in.Add(presence.Span{
-			Worker:  presence.Worker{ID: fmt.Sprint("old", i, long), Identity: long, Queue: long}.Bounded(),
+		old := presence.Span{
+			Worker:  presence.Worker{ID: fmt.Sprint("old", i, long), Identity: long, Version: long, Zones: long, Queue: long}.Bounded(),
 			Segment: presence.Segment{From: at.Add(1), To: at.Add(time.Minute + 1), End: presence.Lost},
-		}, workflowtest.NewYear)
+		}
+		for k := range presence.MaxGaps {
+			from := at.Add(time.Duration(k)*time.Second + 1)
+			old.Gaps = append(old.Gaps, presence.Interval{From: from, To: from.Add(1)})
+		}
+		in.Add(old, workflowtest.NewYear)
 	}
 	next := e.run(in)
 	require.Len(t, next.Here, 200)
+	require.Len(t, next.Spans, 400)
 	require.Equal(t, 200, e.scheduled)
 	text, err := json.Marshal(next)
 	require.NoError(t, err)

@@ -33,8 +33,8 @@ type Input struct {
 	Announced time.Time       `json:"announced"` // when the workflow knew of it
 }
 
-// SpanOf returns the span of a worker whose activity has ended with that result or error. If the worker has not begun it,
-// the span is what it said with its goodbye; without one it begins when it was announced, and its To is zero. goodbye is
+// SpanOf returns the span of a worker whose activity has ended with that result or error. If the worker has not begun
+// it, the span is what it said with its goodbye; without one it begins when it was announced, and its To is zero. goodbye is
 // nil if the worker has not said it.
 func (in *Input) SpanOf(result presence.Segment, err error, goodbye *presence.Segment) presence.Span {
 	s := presence.Span{Worker: in.Worker, Segment: result}
@@ -80,7 +80,7 @@ type CheckIns struct {
 	Now      func() time.Time
 	Observe  func(server time.Time) // takes note of the server's time, which Now may follow; nil: it does not
 	Log      *slog.Logger
-	Announce func(context.Context) error                   // sends the worker to the workflow of the installation, which it starts
+	Announce func(context.Context) error                   // sends the worker to the workflow, which it starts
 	Goodbye  func(context.Context, presence.Segment) error // says to that workflow that the worker stops
 
 	mu        sync.Mutex
@@ -296,8 +296,8 @@ func (c *CheckIns) send(ctx context.Context, s *presence.Segment) error {
 
 type checkIn struct{}
 
-// AsCheckIn marks a call as a check-in. It has a time limit of its own, and how long it takes says little of other calls,
-// since all workers check in with one workflow.
+// AsCheckIn marks a call as a check-in. It has a time limit of its own, and how long it takes says little of other
+// calls, since all workers check in with one workflow.
 func AsCheckIn(ctx context.Context) context.Context { return context.WithValue(ctx, checkIn{}, true) }
 
 // IsCheckIn reports whether a call is a check-in.

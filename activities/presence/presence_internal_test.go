@@ -127,7 +127,9 @@ func handedOverAt(after time.Duration) func(time.Duration) error {
 // The next activity comes when all workers have answered, of which one may be lost.
 func TestAWorkerThatIsHandedOverWasThereMeanwhile(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct{ wait, to time.Duration }{{3 * time.Second, 23 * time.Second}, {40 * time.Second, time.Minute}} {
+	for _, tt := range []struct{ wait, to time.Duration }{
+		{3 * time.Second, 23 * time.Second}, {40 * time.Second, time.Minute},
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(never)
 			b.Start()

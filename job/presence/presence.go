@@ -143,8 +143,8 @@ func (s *State) Add(span Span, now time.Time) {
 	}
 }
 
-// forgetOldest drops the oldest spans but for maxSpans. The last one of a worker that continues counts apart: the worker
-// has not gone.
+// forgetOldest drops the oldest spans but for maxSpans. The last one of a worker that continues counts apart: it has
+// not gone.
 func (s *State) forgetOldest() {
 	if len(s.Spans) <= maxSpans {
 		return

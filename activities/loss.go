@@ -43,7 +43,7 @@ const (
 	BusyLoss   = 90 * time.Second
 
 	// time from the fence of an attempt of a small herd until it is lost without it: longer than the polls of a worker
-	// that was lost stay open, since the server would give it to one of these
+	// that was lost stay open, since the server would give it to one of these.
 	fenceToLoss = MinHeldLoss + leastMargin
 
 	calm           = 300                  // attempts held together up to which their loss time is MinHeldLoss

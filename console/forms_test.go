@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,12 +71,7 @@ func TestUndoIsThereForWhoMayDoThat(t *testing.T) {
 	may := func(actions ...access.Action) func(*http.Request) (console.Caller, error) {
 		return func(*http.Request) (console.Caller, error) {
 			return console.Caller{Known: true, May: func(a access.Action, _, _ string) bool {
-				for _, one := range append(actions, access.ReadJobs) {
-					if one == a {
-						return true
-					}
-				}
-				return false
+				return slices.Contains(append(actions, access.ReadJobs), a)
 			}}, nil
 		}
 	}

@@ -250,7 +250,7 @@ func TestAWorkerAnnouncesItselfSoonAfterAnOutage(t *testing.T) {
 		b.Stop()
 		require.Less(t, len(b.announced), 70)
 		last := b.announced[len(b.announced)-1]
-		require.True(t, last >= time.Hour, "%s", last)
+		require.GreaterOrEqual(t, last, time.Hour, "%s", last)
 	})
 }
 

@@ -28,7 +28,7 @@ func TestAFullCollectionStaysWithinTheLimitsOfTheServer(t *testing.T) {
 	now := int(time.Now().UnixMicro())
 	in := registries.CollectionInput{Registration: now}
 	in.Collection = job.Collection{Key: key("/full/jobs", "").Collection, Generation: now}
-	in.Collection.Properties = job.CollectionProperties{SKU: job.SKU{Name: "P20Premium"}, State: job.CollectionEnabled}
+	in.Properties = job.CollectionProperties{SKU: job.SKU{Name: "P20Premium"}, State: job.CollectionEnabled}
 	const most = 2_055_000 // of the 2,060,000 that it may take
 	for size := 0; size < most; {
 		n := len(in.Jobs.Entries)
@@ -41,10 +41,10 @@ func TestAFullCollectionStaysWithinTheLimitsOfTheServer(t *testing.T) {
 	}
 	names := len(in.Jobs.Entries)
 	in.Jobs.Sequence, in.Jobs.Last = names, now
-	id := in.Collection.Key.WorkflowID()
+	id := in.Key.WorkflowID()
 	run, err := s.temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: workflows.TaskQueue}, workflows.TypeCollection, in)
 	require.NoError(t, err)
-	list, err := s.names(t.Context(), in.Collection.Key)
+	list, err := s.names(t.Context(), in.Key)
 	require.NoError(t, err)
 	require.Len(t, list, names)
 
@@ -63,19 +63,19 @@ func TestAFullCollectionStaysWithinTheLimitsOfTheServer(t *testing.T) {
 		found, err := s.temporal.DescribeWorkflowExecution(t.Context(), id, "")
 		return err == nil && found.GetWorkflowExecutionInfo().GetExecution().GetRunId() != run.GetRunID()
 	})
-	_, err = s.service.DisableCollection(t.Context(), in.Collection.Key)
+	_, err = s.service.DisableCollection(t.Context(), in.Key)
 	require.NoError(t, err)
 	eventually(t, "collection that is disabled", func() bool {
-		c, err := s.service.Collection(t.Context(), in.Collection.Key)
+		c, err := s.service.Collection(t.Context(), in.Key)
 		return err == nil && c.Properties.State == job.CollectionDisabled
 	})
-	list, err = s.names(t.Context(), in.Collection.Key)
+	list, err = s.names(t.Context(), in.Key)
 	require.NoError(t, err)
 	require.Len(t, list, names)
-	compute(func() { _, err = s.service.DeleteCollection(t.Context(), in.Collection.Key, nil) })
+	compute(func() { _, err = s.service.DeleteCollection(t.Context(), in.Key, nil) })
 	require.NoError(t, err)
 	eventually(t, "end of the collection", func() bool {
-		_, err := s.service.Collection(t.Context(), in.Collection.Key)
+		_, err := s.service.Collection(t.Context(), in.Key)
 		return job.KindOf(err) == job.KindNotFound
 	})
 	require.NoError(t, s.temporal.GetWorkflow(t.Context(), id, "").Get(t.Context(), nil), "it ended by itself")

@@ -102,7 +102,7 @@ func (r *reasoner) failed(last *job.Record, attempts int) bool {
 	case timedOut.MatchString(last.Message):
 		return r.say(Failed, TargetSlow, "It ran and failed %s: the target did not answer in time. Of %s, the last attempt used all.", times, Words(last.End.Sub(last.Start)))
 	}
-	return r.say(Failed, TargetFailed, "It ran and failed %s: %s", times, stop(last.Attempt.Why()))
+	return r.say(Failed, TargetFailed, "It ran and failed %s: %s", times, stop(last.Why()))
 }
 
 func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }

@@ -119,11 +119,11 @@ func (r *survey) counter(q *listing.ForecastQuery) *counter {
 // count counts what is due in the window.
 func (c *counter) count(ctx context.Context) error {
 	c.found.Until = c.From
-	for c.found.Until.Before(c.ForecastQuery.Until) && c.found.Due < maxDue {
+	for c.found.Until.Before(c.Until) && c.found.Due < maxDue {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		until := minTime(c.found.Until.Add(dueSlice), c.ForecastQuery.Until)
+		until := minTime(c.found.Until.Add(dueSlice), c.Until)
 		for i := range c.due {
 			for j := &c.due[i]; !j.next.IsZero() && j.next.Before(until); {
 				c.add(j)

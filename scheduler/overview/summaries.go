@@ -236,7 +236,7 @@ func (w *row) look(now time.Time, c *listing.Counts, hosts map[string]int) (g *g
 		c.Outcomes[w.Last]++
 	}
 	c.LastDay.Add(w.Day)
-	hosts[w.Summary.Host]++
+	hosts[w.Host]++
 	switch in := w.Next.Sub(now); {
 	case w.Next.IsZero():
 		c.None++
@@ -282,7 +282,7 @@ func (w *row) sort(q *listing.SummaryQuery, now, from time.Time) {
 	case listing.SortState:
 		w.text = string(w.State)
 	case listing.SortHost:
-		w.text = w.Summary.Host
+		w.text = w.Host
 	default:
 		w.text = w.name
 	}

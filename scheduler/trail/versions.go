@@ -38,7 +38,7 @@ func (r *Reader) Versions(ctx context.Context, k job.Key, back time.Time) (versi
 	}
 	runID := found.GetWorkflowExecutionInfo().GetExecution().GetRunId()
 	reached := false
-	for runID != "" && !(reached && len(versions) >= leastVersions) {
+	for runID != "" && (!reached || len(versions) < leastVersions) {
 		run := runReader{Reader: r, workflowID: k.WorkflowID(), runID: runID, subject: &jobSubject{}}
 		earlier, err := run.read(ctx)
 		if wfclient.IsNotFound(err) {

@@ -40,7 +40,7 @@ const registrationBatch = 10 * time.Second
 
 // Collection is one job collection, from its creation to its deletion.
 func Collection(ctx workflow.Context, in CollectionInput) error {
-	if in.Collection.Key.Name == "" || in.Collection.Generation == 0 || in.Registration == 0 {
+	if in.Key.Name == "" || in.Generation == 0 || in.Registration == 0 {
 		return workflows.ErrForeign
 	}
 	if err := workflows.CheckStart(ctx, &in.Collection); err != nil {

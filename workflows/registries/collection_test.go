@@ -473,7 +473,7 @@ func TestACollectionIsEnabledAndDisabled(t *testing.T) {
 		t.Run(by, func(t *testing.T) {
 			t.Parallel()
 			h := newCollectionEnv(t, job.CollectionEnabled, "a")
-			h.input.Collection.Location = "here"
+			h.input.Location = "here"
 			send(h, 10*time.Second, workflows.UpdateDisable)
 			send(h, 20*time.Second, workflows.UpdateDisable) // no change
 			send(h, 30*time.Second, workflows.UpdateEnable)

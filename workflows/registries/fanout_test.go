@@ -39,7 +39,7 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 		require.Len(t, h.updates, 444)
 		require.Equal(t, "00:00:10 job000 collection false 2s", h.asked[0])
 		require.Equal(t, "00:00:10 job000 collection false 12s", h.asked[6], "a killed worker keeps a task for 10 s")
-		require.Equal(t, job.CollectionDisabled, got.Collection.Properties.State)
+		require.Equal(t, job.CollectionDisabled, got.Properties.State)
 	})
 	t.Run("at first is no failure", func(t *testing.T) {
 		t.Parallel()

@@ -49,7 +49,7 @@ func TestJobsGetTheRulesOfNotificationsAndNeitherTargetsNorSecrets(t *testing.T)
 		"00:04:00 b collection true [map[key:ops on:[missed]]]",
 	}, h.received())
 	require.Empty(t, shown.Properties.Notifications[0].Target.Request.Authentication.Password)
-	require.Equal(t, "other", next.Collection.Properties.Notifications[0].Target.Request.Authentication.Password)
+	require.Equal(t, "other", next.Properties.Notifications[0].Target.Request.Authentication.Password)
 	require.Equal(t, 2, next.State)
 	require.EqualValues(t, 1<<2, next.Notifying)
 }

@@ -24,15 +24,15 @@ func TestACollectionKeepsItsRules(t *testing.T) {
 			return h.update(time.Second, workflows.UpdatePut, workflows.PutRequest{Collection: h.input.Collection, Limits: limits})
 		},
 		"a new job": func(h *collectionEnv, limits *quota.Limits, d quota.Requirements) *reply {
-			h.input.Collection.Properties.SKU.Name = limits.Plan
+			h.input.Properties.SKU.Name = limits.Plan
 			return h.update(time.Second, workflows.UpdateRegister, registering(limits, workflows.RegisterJob{Name: "b", Requirements: d}))
 		},
 		"a new job under a name that is registered": func(h *collectionEnv, limits *quota.Limits, d quota.Requirements) *reply {
-			h.input.Collection.Properties.SKU.Name = limits.Plan
+			h.input.Properties.SKU.Name = limits.Plan
 			return h.update(time.Second, workflows.UpdateRegister, registering(limits, workflows.RegisterJob{Name: "A", Requirements: d}))
 		},
 		"a change of a job": func(h *collectionEnv, limits *quota.Limits, d quota.Requirements) *reply {
-			h.input.Collection.Properties.SKU.Name = limits.Plan
+			h.input.Properties.SKU.Name = limits.Plan
 			return h.update(time.Second, workflows.UpdateReserve, workflows.ReserveRequest{Name: "a", Job: number(0), Tiers: tiers(limits), Requirements: d})
 		},
 	}
@@ -117,7 +117,7 @@ func TestARequestDecidedByOutdatedPropertiesIsRefused(t *testing.T) {
 			t.Run(who+" "+tt.name, func(t *testing.T) {
 				t.Parallel()
 				h := newCollectionEnv(t, job.CollectionEnabled, "a")
-				h.input.Collection.Generation = 7
+				h.input.Generation = 7
 				r := ask(h, tt.generation)
 				require.ErrorIs(t, h.run(time.Minute), errStopped)
 				if tt.stale {
@@ -191,7 +191,7 @@ func TestAChangeOfThePlan(t *testing.T) {
 		next.ok(t)
 		require.Len(t, h.inForce, 1)
 		require.Equal(t, "Standard", h.inForce[0].Plan, "the subscription may count it for the other plan yet")
-		require.Greater(t, h.inForce[0].Generation, h.input.Collection.Generation)
+		require.Greater(t, h.inForce[0].Generation, h.input.Generation)
 	})
 	t.Run("lets no job in meanwhile that the new plan forbids", func(t *testing.T) {
 		t.Parallel()

@@ -36,7 +36,7 @@ func many(n int) (f *fake, changed *[]string) {
 			}
 			return all, names, nil
 		},
-		bulk: func(_ context.Context, k job.CollectionKey, action job.BulkAction, jobs []job.BulkJob, request string) (all []job.BulkResult) {
+		bulk: func(_ context.Context, k job.CollectionKey, action job.BulkAction, jobs []job.BulkJob, _ string) (all []job.BulkResult) {
 			for _, j := range jobs {
 				*changed = append(*changed, fmt.Sprint(action, " ", j.Name, " ", j.Generation, " ", j.Due.Unix()))
 				all = append(all, job.BulkResult{Key: k.Job(j.Name), Status: job.BulkDone})

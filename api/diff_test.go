@@ -26,7 +26,7 @@ func changing(t *testing.T) (http.Handler, *listing.ForecastQuery) {
 			j.Definition.Recurrence = &job.Recurrence{Frequency: "day", Interval: 1, TimeZone: "Europe/Stockholm"}
 			return j, nil
 		},
-		forecast: func(_ context.Context, s listing.Scope, query listing.ForecastQuery) (listing.Forecast, error) {
+		forecast: func(_ context.Context, _ listing.Scope, query listing.ForecastQuery) (listing.Forecast, error) {
 			*q = query
 			times := make([]listing.DueCount, len(query.Times))
 			for i, at := range query.Times {

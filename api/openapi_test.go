@@ -219,11 +219,11 @@ func (m *backend) scheduler(t testing.TB) *fake {
 			k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: "g1", Name: "c1"}
 			return []listing.JobRecord{{Key: job.Key{Collection: k}, Unread: "it did not answer in time"}, {Key: k.Job("j1"), Record: attempt()}}, "", m.err
 		},
-		summaries: func(_ context.Context, s listing.Scope, q listing.SummaryQuery) (listing.Summaries, error) {
+		summaries: func(_ context.Context, s listing.Scope, _ listing.SummaryQuery) (listing.Summaries, error) {
 			k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: cmp.Or(s.ResourceGroup, "g"), Name: cmp.Or(s.Collection, "c")}.Job("j")
 			return summaries(k), m.err
 		},
-		forecast: func(_ context.Context, s listing.Scope, q listing.ForecastQuery) (listing.Forecast, error) {
+		forecast: func(_ context.Context, _ listing.Scope, q listing.ForecastQuery) (listing.Forecast, error) {
 			one := listing.DueCount{Time: q.From, Due: 3, Fullest: 2, FullestTime: q.From, Host: listing.NamedCount{Name: "h", Due: 2}}
 			return listing.Forecast{
 				Until: q.Until, Due: 3, Steps: []listing.DueCount{one}, Fullest: []listing.DueCount{one}, Times: []listing.DueCount{one, {Time: q.From}},

@@ -220,7 +220,7 @@ func TestWhatFailsIsSaidInWordsForPeople(t *testing.T) {
 	t.Parallel()
 	_, api := withJob(t, new(apitest.Memory))
 	status, wait := 0, ""
-	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if status == 0 {
 			panic(http.ErrAbortHandler)
 		}

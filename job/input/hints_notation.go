@@ -95,7 +95,12 @@ func notationOf(text string) string {
 // translated returns the members of a job that a text in another notation means.
 func translated(text string) (string, error) {
 	text = strings.TrimSpace(text)
-	what, rule, start, err := notationOf(text), recurrence.Rule{}, time.Time{}, error(nil)
+	var (
+		what  = notationOf(text)
+		rule  recurrence.Rule
+		start time.Time
+		err   error
+	)
 	switch what {
 	case "rule":
 		rule, start, err = rrule.Parse(text)

@@ -36,8 +36,11 @@ type Forecast struct {
 	AsOf        time.Time    // see [Summaries]
 }
 
-// MaxFullest is the number of seconds in Forecast.Fullest, MaxNamed that of names in a list.
-const MaxFullest, MaxNamed = 8, 20
+// MaxFullest is the number of seconds in Forecast.Fullest.
+const MaxFullest = 8
+
+// MaxNamed is the number of names in a list.
+const MaxNamed = 20
 
 // A DueCount is how many occurrences are due in a second, or in the time from it to the next step.
 type DueCount struct {

@@ -318,8 +318,9 @@ func TestThoseWhoAskAtOnceShareOneList(t *testing.T) {
 				<-first
 			}
 			found, err := v.Summaries(t.Context(), everything, listing.SummaryQuery{Page: listing.Page{Top: 10}})
-			assert.NoError(t, err)
-			assert.Equal(t, 20, found.Total)
+			if assert.NoError(t, err) { //nolint:testifylint // require may not end another goroutine
+				assert.Equal(t, 20, found.Total)
+			}
 		})
 	}
 	<-first

@@ -170,7 +170,7 @@ func TestDevStopsCleanlyAndGoesOn(t *testing.T) {
 	target := newSink(t, nil)
 	data := t.TempDir()
 	p := dev(t, data)
-	require.Len(t, p.output, 6, "four lines say where everything is, and one what to try: %q", p.output)
+	require.Len(t, p.output, 7, "five lines say where everything is, and one what to try: %q", p.output)
 	r := call(t, http.MethodPut, p.url+"/jobCollections/default/jobs/tick", get(target.URL+"/tick", `,"recurrence":{"frequency":"hour"}`))
 	require.Equal(t, http.StatusCreated, r.code, r.body)
 	target.await(t, "/tick", 1)

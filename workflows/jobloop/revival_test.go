@@ -105,7 +105,8 @@ func TestAFinalJobWhoseScheduleHasNoFutureStaysFinal(t *testing.T) {
 				require.Equal(t, job.StateCompleted, a.ok(t).Definition.State, "as the change answers")
 				require.Equal(t, tt.reason, a.job.Status.Reason)
 				require.Equal(t, registration+tt.generation-1, a.job.Generation)
-				after.Recent = job.Recent{} // queries alone answer with it
+				after.Recent = job.Recent{}        // queries alone answer with it
+				after.CollectionDisabled = resting // until it is enabled later
 				require.Equal(t, a.job, *after)
 				require.Equal(t, before.Status.ExecutionCount, after.Status.ExecutionCount)
 				require.Len(t, w.sent, after.Status.ExecutionCount, "nothing runs again")

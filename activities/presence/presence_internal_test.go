@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,10 +22,12 @@ var errDown = serviceerror.NewUnavailable("it starts")
 // A bench runs the check-ins of a worker, which begin at zero.
 type bench struct {
 	*CheckIns
-	begin     time.Time
-	announced []time.Duration
-	beats     []presence.Segment
-	goodbyes  []presence.Segment
+	begin time.Time
+	beats []presence.Segment
+
+	guard sync.Mutex // of what the announcing goroutine appends
+	told  []time.Duration
+	byes  []presence.Segment
 }
 
 // newBench returns a bench whose heartbeats are answered with answer, by the time since the beginning.
@@ -31,11 +35,15 @@ func newBench(announce func(at time.Duration) error) *bench {
 	b := &bench{begin: time.Now()}
 	b.CheckIns = &CheckIns{Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 	b.Announce = func(context.Context) error {
-		b.announced = append(b.announced, time.Since(b.begin))
+		b.guard.Lock()
+		defer b.guard.Unlock()
+		b.told = append(b.told, time.Since(b.begin))
 		return announce(time.Since(b.begin))
 	}
 	b.Goodbye = func(_ context.Context, s presence.Segment) error {
-		b.goodbyes = append(b.goodbyes, s)
+		b.guard.Lock()
+		defer b.guard.Unlock()
+		b.byes = append(b.byes, s)
 		return nil
 	}
 	return b
@@ -49,6 +57,20 @@ func (b *bench) check(answer func(at time.Duration) error) presence.Segment {
 		}
 		return err
 	}, nil)
+}
+
+// announced returns when the worker announced itself.
+func (b *bench) announced() []time.Duration {
+	b.guard.Lock()
+	defer b.guard.Unlock()
+	return slices.Clone(b.told)
+}
+
+// goodbyes returns what it said when it stopped.
+func (b *bench) goodbyes() []presence.Segment {
+	b.guard.Lock()
+	defer b.guard.Unlock()
+	return slices.Clone(b.byes)
 }
 
 func (b *bench) since(t time.Time) time.Duration { return t.Sub(b.begin) }
@@ -67,10 +89,10 @@ func TestAWorkerChecksInEveryTenSecondsUntilItStops(t *testing.T) {
 		require.Equal(t, 25*time.Second, b.since(s.To))
 		require.Zero(t, b.since(s.From))
 		require.Len(t, b.beats, 3)
-		require.Equal(t, []time.Duration{0}, b.announced, "while it is followed, it does not announce itself again")
+		require.Equal(t, []time.Duration{0}, b.announced(), "while it is followed, it does not announce itself again")
 		require.Empty(t, s.Gaps)
 		b.Stop()
-		require.Empty(t, b.goodbyes, "its activity says that it stopped")
+		require.Empty(t, b.goodbyes(), "its activity says that it stopped")
 	})
 }
 
@@ -106,7 +128,7 @@ func TestAWorkerThatCountedAsLostAnnouncesItselfAtOnce(t *testing.T) {
 		})
 		require.Zero(t, b.since(lost.To))
 		synctest.Wait()
-		require.Equal(t, []time.Duration{0, 10 * time.Second}, b.announced)
+		require.Equal(t, []time.Duration{0, 10 * time.Second}, b.announced())
 		time.AfterFunc(5*time.Second, b.Stop)
 		s := b.check(never)
 		require.Equal(t, 10*time.Second, b.since(s.From), "it was away in between")
@@ -171,9 +193,11 @@ func TestAWorkerThatIsHandedOverWaitsBeforeItAnnouncesItself(t *testing.T) {
 		synctest.Wait()
 		b.check(handedOverAt(20 * time.Second))
 		time.Sleep(19 * time.Second)
-		require.Len(t, b.announced, 1)
+		synctest.Wait()
+		require.Len(t, b.announced(), 1)
 		time.Sleep(7 * time.Second)
-		require.Len(t, b.announced, 2)
+		synctest.Wait()
+		require.Len(t, b.announced(), 2)
 		b.Stop()
 	})
 }
@@ -188,16 +212,16 @@ func TestAWorkerThatStopsWhileNoActivityFollowsItSaysGoodbye(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		b.Stop()
 		b.Stop()
-		require.Len(t, b.goodbyes, 1)
-		require.Equal(t, presence.Stopped, b.goodbyes[0].End)
-		require.Equal(t, 20*time.Second, b.since(b.goodbyes[0].From))
-		require.Equal(t, 25*time.Second, b.since(b.goodbyes[0].To))
+		require.Len(t, b.goodbyes(), 1)
+		require.Equal(t, presence.Stopped, b.goodbyes()[0].End)
+		require.Equal(t, 20*time.Second, b.since(b.goodbyes()[0].From))
+		require.Equal(t, 25*time.Second, b.since(b.goodbyes()[0].To))
 
 		other := newBench(never)
 		other.Start()
 		synctest.Wait()
 		other.Stop()
-		require.Equal(t, []presence.Segment{{End: presence.Stopped}}, other.goodbyes, "it was never followed")
+		require.Equal(t, []presence.Segment{{End: presence.Stopped}}, other.goodbyes(), "it was never followed")
 	})
 }
 
@@ -229,10 +253,10 @@ func TestAWorkerAnnouncesItselfLessAndLessOften(t *testing.T) {
 		b.Stop()
 		for i, pause := range []time.Duration{20, 40, 80, 160, 320, 600, 600} {
 			pause *= time.Second
-			took := b.announced[i+1] - b.announced[i]
+			took := b.announced()[i+1] - b.announced()[i]
 			require.True(t, took >= pause && took <= pause*5/4, "%d: %s", i, took)
 		}
-		require.Less(t, len(b.announced), 24*6+7)
+		require.Less(t, len(b.announced()), 24*6+7)
 	})
 }
 
@@ -248,8 +272,8 @@ func TestAWorkerAnnouncesItselfSoonAfterAnOutage(t *testing.T) {
 		b.Start()
 		time.Sleep(time.Hour + 76*time.Second)
 		b.Stop()
-		require.Less(t, len(b.announced), 70)
-		last := b.announced[len(b.announced)-1]
+		require.Less(t, len(b.announced()), 70)
+		last := b.announced()[len(b.announced())-1]
 		require.GreaterOrEqual(t, last, time.Hour, "%s", last)
 	})
 }

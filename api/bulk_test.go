@@ -16,7 +16,7 @@ import (
 	"almanac/job/listing"
 )
 
-// suffix makes a name of a job of which there are many long, and hard to compress.
+// suffix makes the names of the later of many jobs long, and hard to compress.
 func suffix(i int) string {
 	if i < 250 {
 		return ""

@@ -74,8 +74,8 @@ func (c *Client) PreviewBulk(ctx context.Context, collection string, q BulkQuest
 	return found, err
 }
 
-// Bulk changes the jobs of a selection, a page at a time as the iteration goes on, and returns the result for each. It
-// may be repeated.
+// Bulk changes the jobs of a selection and returns the result for each. The iteration asks for the next page of jobs
+// when it gets there. It may be repeated.
 func (c *Client) Bulk(
 	ctx context.Context, collection string, action BulkAction, selection string,
 ) iter.Seq2[BulkResult, error] {

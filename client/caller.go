@@ -14,7 +14,7 @@ func WithCaller(ctx context.Context, r *http.Request) context.Context {
 	return context.WithValue(ctx, callerKey{}, r)
 }
 
-// passedOn are the headers that say who sent a request, and which page of which site had it sent.
+// passedOn are the headers that say who sent a request, and from which page.
 var passedOn = []string{
 	"Authorization", "Cookie", "Origin", "Referer", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest", "User-Agent",
 	"X-Ms-Correlation-Request-Id", "Traceparent", "Tracestate",

@@ -116,7 +116,7 @@ func (c *Client) jobAt(collection, name string, more ...string) place {
 	return c.collectionAt(collection, append([]string{"jobs", name}, more...)...)
 }
 
-// A Scope says of which jobs a list is. The zero value stands for all of the resource group of the client.
+// A Scope says which jobs a list has. The zero value stands for all of the resource group of the client.
 type Scope struct {
 	collection   string
 	subscription bool

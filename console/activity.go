@@ -87,7 +87,7 @@ const (
 	shownOfCause = 8
 )
 
-// A selection is of which jobs, and of what became of them, the page is.
+// A selection says which jobs the page shows, and which outcome.
 type selection struct{ collection, name, outcome string }
 
 func (s selection) scope() client.Scope {

@@ -113,8 +113,8 @@ func (p *page) history(v *jobView, j *client.Job, clock clock) (h history, err e
 	return h, nil
 }
 
-// restOf returns the entries of the page after a page that are of executions of which it lacks the first attempt, and
-// the numbers of those executions.
+// restOf completes the executions of a page whose first attempts are on the next one: it returns those entries, and the
+// numbers of the executions.
 func (p *page) restOf(v *jobView, of client.Page[client.History]) (rest []client.History, open []string, err error) {
 	whole := map[int]bool{}
 	for _, e := range of.Value {

@@ -129,7 +129,7 @@ func (s *Console) list(p *page, collection string) error {
 	return nil
 }
 
-// noCollection returns the error of a page of a collection that is not there, or of which the caller may see nothing.
+// noCollection returns the error of a collection that does not exist, or whose jobs the caller may not see.
 func noCollection(name string) error {
 	return &client.Error{Status: http.StatusNotFound, Code: "ResourceNotFound", Message: fmt.Sprintf(
 		"There is no job collection '%.100s', or you may see nothing of it.", name)}

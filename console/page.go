@@ -145,7 +145,7 @@ func unknown(problem string) error {
 	return &client.Error{Status: http.StatusUnauthorized, Code: "AuthenticationFailed", Message: problem}
 }
 
-// refuse answers a request that is refused. A browser of which it is not known who uses it is sent to the login page,
+// refuse answers a request that is refused. A browser whose user is not known is sent to the login page,
 // if there is one.
 func (s *Console) refuse(p *page) {
 	if client.StatusOf(p.refused) != http.StatusUnauthorized {

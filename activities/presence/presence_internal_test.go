@@ -146,7 +146,7 @@ func handedOverAt(after time.Duration) func(time.Duration) error {
 	}
 }
 
-// The next activity comes when all workers have answered, of which one may be lost.
+// The next activity comes when all workers have answered, and one of them may be lost.
 func TestAWorkerThatIsHandedOverWasThereMeanwhile(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ wait, to time.Duration }{

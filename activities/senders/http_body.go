@@ -39,8 +39,8 @@ type bodyText struct {
 	note string // why there is no more of it; may hold what the host wrote
 }
 
-// readBody reads the beginning of a body, of which most bytes are kept. The error is one of reading; a body that cannot
-// be decoded has a note instead.
+// readBody reads a body and keeps its first bytes, at most most of them. The error is one of reading; a body that
+// cannot be decoded has a note instead.
 func readBody(header http.Header, from io.Reader, most int) (bodyText, error) {
 	raw := &bodyReader{from: from, most: most}
 	plain, unknown := withoutEncodings(raw, header.Values("Content-Encoding"))

@@ -46,8 +46,11 @@ const (
 	// that was lost stay open, since the server would give it to one of these.
 	fenceToLoss = MinHeldLoss + leastMargin
 
-	calm           = 300                  // attempts held together up to which their loss time is MinHeldLoss
+	// attempts held together up to which their loss time is MinHeldLoss: of 500 jobs of two workers, one has hardly
+	// more.
+	calm           = 400
 	lossPerAttempt = 6 * time.Millisecond // for each further one
+
 	// attempts held together up to which a worker that is lost is to be detected within MaxHeldLoss.
 	large = 500
 )

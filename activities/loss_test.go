@@ -168,7 +168,7 @@ func TestTheLossTimeGrowsWithTheAttemptsThatAreHeldTogether(t *testing.T) {
 	}{
 		{"one", 1, 0, 400 * time.Millisecond, activities.MinHeldLoss},
 		{"as many as their fences are quick", activities.Calm, 0, 0, activities.MinHeldLoss - 250*time.Millisecond},
-		{"one of these whose fence is earlier", activities.Calm, 0.8, 0, activities.MinHeldLoss - 850*time.Millisecond},
+		{"one of these whose fence is earlier", activities.Calm, 0.8, 0, activities.MinHeldLoss - 1050*time.Millisecond},
 		{"more", activities.Calm + 100, 0, 0, activities.MinHeldLoss + 350*time.Millisecond},
 		{"more of these are told from few", activities.Calm + 1, 0.8, 0, activities.MinHeldLoss},
 		{"many", 5000, 0.8, 0, activities.MaxHeldLoss},

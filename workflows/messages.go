@@ -69,8 +69,9 @@ type RegisterResult struct {
 // Registration is one registration of a name. A job's generation begins with the number, a collection's too.
 type Registration struct {
 	Name string `json:"name"` // as first written
-	// Number is greater than that of every earlier registration of the name: the time of the registration by the
-	// server's clock, in microseconds since 1970. 0 stands for an unknown registration.
+	// Number is greater than that of every earlier registration of the name, by so much that no generation belongs to
+	// two jobs of it: the time of the registration by the server's clock, in microseconds since 1970, or up to a
+	// millisecond later for each that was registered at that time. 0 stands for an unknown registration.
 	Number int `json:"n"`
 }
 

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -45,7 +46,7 @@ type race struct {
 	struck atomic.Int32 // faults that happened
 
 	mu          sync.Mutex
-	generations map[string]int // the newest that was seen, by name
+	generations map[string]map[int]int // which were seen, by name and registration: the newest one
 }
 
 // allowed and forbidden are jobs that the plan Free allows, and does not. Both rest, so that they have begun and
@@ -116,7 +117,7 @@ func (r *race) read(ctx context.Context, name string) (job.Job, bool, error) {
 	return j, err == nil, err
 }
 
-// watch reads jobs until ctx ends, and checks that the generation of no name goes back.
+// watch reads jobs until ctx ends, and checks their generations.
 func (r *race) watch(ctx context.Context, t *testing.T) {
 	for ctx.Err() == nil {
 		for n := range raceNames {
@@ -125,26 +126,37 @@ func (r *race) watch(ctx context.Context, t *testing.T) {
 	}
 }
 
-// see reads a job, and checks that its generation is none before those that were seen when the reading began.
+// see reads a job, and checks that its generation is none before those that were seen when the reading began, and none
+// that another job of the name had.
 func (r *race) see(ctx context.Context, t *testing.T, name string) (job.Job, bool) {
-	seen := r.newest(name, 0)
+	seen := r.newest(name)
 	j, there, err := r.read(ctx, name)
 	if err != nil || !there {
 		return j, false
 	}
-	if j.Generation < seen {
-		t.Errorf("the generation of %s went back from %d to %d", name, seen, j.Generation)
+	if j.Generation < seen[j.Registration] {
+		t.Errorf("the generation of %s went back from %d to %d", name, seen[j.Registration], j.Generation)
 	}
-	r.newest(name, j.Generation)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := r.generations[name]
+	all[j.Registration] = max(all[j.Registration], j.Generation)
+	for registration, newest := range all {
+		if registration != j.Registration && registration <= j.Generation && j.Generation <= newest {
+			t.Errorf("the generation %d of %s belongs to two jobs, %d and %d", j.Generation, name, registration, j.Registration)
+		}
+	}
 	return j, true
 }
 
-// newest records a generation of a name, and returns the newest one so far.
-func (r *race) newest(name string, generation int) int {
+// newest returns the newest generation that was seen so far, by registration of the name.
+func (r *race) newest(name string) map[int]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.generations[name] = max(r.generations[name], generation)
-	return r.generations[name]
+	if r.generations[name] == nil {
+		r.generations[name] = map[int]int{}
+	}
+	return maps.Clone(r.generations[name])
 }
 
 // broken returns what does not hold now: no more jobs than the quota, no registered name without a job, no job without
@@ -188,7 +200,7 @@ func raceBody(plan string) string {
 func TestQuotasAndPlansHoldWhereverConnectionsAreCutOrStalled(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, setup{data: t.TempDir()})
-	r := &race{stack: s, collection: "/jobCollections/race", generations: map[string]int{}}
+	r := &race{stack: s, collection: "/jobCollections/race", generations: map[string]map[int]int{}}
 	r.k = key(r.collection+"/jobs", "").Collection
 	created(t, s.url+r.collection, raceBody("Standard"))
 	watching, stop := context.WithCancel(t.Context())

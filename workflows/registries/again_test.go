@@ -302,3 +302,20 @@ func TestTheNewJobOfANameGetsTheStateThatTheOldOneHad(t *testing.T) {
 	require.Equal(t, []string{"00:00:10 a collection false", "00:00:49 a collection false"}, h.received())
 	require.Equal(t, next.State, next.Jobs.Entries[0].Applied)
 }
+
+func TestAFewChangesOfAJobDoNotReachTheGenerationOfAnotherOneThatWasRegisteredAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	h := newCollectionEnv(t, job.CollectionEnabled)
+	first, second := h.claim(time.Second, "a", daily), h.claim(time.Second, "a", daily)
+	changed := h.update(2*time.Second, workflows.UpdateReserve, workflows.ReserveRequest{
+		Name: "a", Job: number(time.Second) + 999, Requirements: minute, Final: true,
+	})
+	h.isStarted(3*time.Second, "a", number(time.Second)+1000)
+	early, late := h.toFree(20*time.Second), h.toFree(2*time.Minute)
+	require.ErrorIs(t, h.run(5*time.Minute), errStopped)
+	changed.ok(t)
+	require.Equal(t, number(time.Second), first.registered(t)[0].Number)
+	require.Equal(t, number(time.Second)+1000, second.registered(t)[0].Number)
+	early.failed(t, workflows.ErrTypeConflict) // the job that was registered first may be there
+	late.ok(t)                                 // it is not, and its requirements are not the other's
+}

@@ -98,7 +98,7 @@ func (e *Entry) all() Claim { return e.and(e.Before) }
 
 // of returns the claim of the job whose definition has that generation; nil if the name is not registered for it. A
 // generation begins with the number of the registration and grows by one with each change, so it is below the number of
-// any later registration.
+// any later registration: a job that was changed [numbersApart] times lived for longer than that many microseconds.
 func (e *Entry) of(generation int) *Claim {
 	switch {
 	case generation >= e.Number:
@@ -220,10 +220,15 @@ func (r *registry) names() []string {
 	return names
 }
 
+// numbersApart is the smallest distance between the numbers of two registrations, in microseconds: a name may be
+// registered twice in one task, and each of the two jobs may live for a while. A generation that one of them had after
+// fewer changes than that is none of the other's.
+const numbersApart = 1000
+
 // register registers a name that there is room for, and returns the number of the registration.
 func (r *registry) register(ctx workflow.Context, name string, c Claim) workflows.Registration {
 	r.note()
-	r.last = max(r.last+1, int(workflow.Now(ctx).UnixMicro()))
+	r.last = max(r.last+numbersApart, int(workflow.Now(ctx).UnixMicro()))
 	c.Number = r.last
 	i := r.find(name)
 	if i < 0 {

@@ -14,6 +14,7 @@ const (
 	WriteJobs          Action = "Microsoft.Scheduler/jobCollections/jobs/write"
 	DeleteJobs         Action = "Microsoft.Scheduler/jobCollections/jobs/delete"
 	RunJobs            Action = "Microsoft.Scheduler/jobCollections/jobs/run/action"
+	TryJobs            Action = "Microsoft.Scheduler/jobCollections/jobs/try/action"
 	SkipJobs           Action = "Microsoft.Scheduler/jobCollections/jobs/skip/action"
 	EnableJobs         Action = "Microsoft.Scheduler/jobCollections/jobs/enable/action"
 	DisableJobs        Action = "Microsoft.Scheduler/jobCollections/jobs/disable/action"
@@ -65,7 +66,7 @@ func ParseRole(name string) Role {
 var weakest = map[Action]Role{
 	ReadCollections: Reader, ReadJobs: Reader, ReadHistory: Reader, ReadChanges: Reader, Preview: Reader, ReadMetrics: Reader,
 	RunJobs: Operator, SkipJobs: Operator, EnableJobs: Operator, DisableJobs: Operator, EnableCollections: Operator, DisableCollections: Operator,
-	WriteCollections: Contributor, DeleteCollections: Contributor, WriteJobs: Contributor, DeleteJobs: Contributor, ReadResponses: Contributor,
+	WriteCollections: Contributor, DeleteCollections: Contributor, WriteJobs: Contributor, DeleteJobs: Contributor, TryJobs: Contributor, ReadResponses: Contributor,
 	WriteAssignments: Owner,
 }
 

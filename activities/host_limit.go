@@ -33,6 +33,9 @@ const (
 // HostFull is why an attempt is put off whose host has reached its limit.
 const HostFull = "the host has not answered as many requests as a worker makes to one host at once; nothing was sent"
 
+// ErrHostFull is why [Runner.SendOnce] sends nothing.
+var ErrHostFull = errHostFull
+
 var errHostFull = errors.New(HostFull)
 
 // hostKey returns the key under which an action's requests are counted, which has the kind of receiver, since a storage

@@ -17,13 +17,7 @@ import (
 // which the server makes another attempt. begin is when it was to begin.
 func (r *Runner) conclude(ctx context.Context, in *Input, recorded []job.Attempt, o *outcome, begin time.Time,
 	c *lossClock) (Output, error) {
-	record := job.Attempt{
-		Number: len(recorded) + 1, Start: o.start.UTC(), End: o.end.UTC(),
-		Outcome: job.OutcomeCompleted, Message: o.message, Beginning: o.beginning,
-	}
-	if o.err != nil {
-		record.Outcome, record.Message, record.Reason = job.OutcomeFailed, cmp.Or(o.message, o.err.Error()), o.reason()
-	}
+	record := o.record(len(recorded) + 1)
 	attempts := bounded(append(recorded, record))
 	if o.err == nil {
 		r.ended(ctx, in, o, record, begin, following{})
@@ -35,6 +29,18 @@ func (r *Runner) conclude(ctx context.Context, in *Input, recorded []job.Attempt
 		return r.report(ctx, attempts, ended, nil, c)
 	}
 	return Output{}, failed
+}
+
+// record returns the record of an attempt that was sent, by its number.
+func (o *outcome) record(number int) job.Attempt {
+	record := job.Attempt{
+		Number: number, Start: o.start.UTC(), End: o.end.UTC(),
+		Outcome: job.OutcomeCompleted, Message: o.message, Beginning: o.beginning,
+	}
+	if o.err != nil {
+		record.Outcome, record.Message, record.Reason = job.OutcomeFailed, cmp.Or(o.message, o.err.Error()), o.reason()
+	}
+	return record
 }
 
 // fail returns what follows a failed attempt. If that ends the activity, ended is what to report. Otherwise

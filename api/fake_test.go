@@ -57,12 +57,17 @@ type fake struct {
 	explain           func(ctx context.Context, k job.Key, q explain.Question) (explain.Answer, job.Key, error)
 	lateness          func(ctx context.Context, k job.CollectionKey, name string, p listing.Page) (lateness.Report, string, error)
 	test              func(ctx context.Context, k job.Key) ([]notification.Delivery, error)
+	try               func(ctx context.Context, k job.Key, d *job.Definition, stored bool) (job.Trial, error)
 	deliveries        func(ctx context.Context, k job.CollectionKey) ([]notification.Delivery, error)
 	ready             func(ctx context.Context) error
 }
 
 func (f *fake) TestNotifications(ctx context.Context, k job.Key) ([]notification.Delivery, error) {
 	return f.test(ctx, k)
+}
+
+func (f *fake) TryJob(ctx context.Context, k job.Key, d *job.Definition, stored bool) (job.Trial, error) {
+	return f.try(ctx, k, d, stored)
 }
 
 func (f *fake) Deliveries(ctx context.Context, k job.CollectionKey) ([]notification.Delivery, error) {

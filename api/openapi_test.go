@@ -252,6 +252,13 @@ func (m *backend) scheduler(t testing.TB) *fake {
 		test: func(context.Context, job.Key) ([]notification.Delivery, error) {
 			return []notification.Delivery{delivery}, m.err
 		},
+		try: func(_ context.Context, k job.Key, _ *job.Definition, _ bool) (job.Trial, error) {
+			start := at("2026-01-01T00:00:00Z")
+			failed := job.Attempt{
+				Number: 1, Start: start, End: start.Add(time.Second), Outcome: job.OutcomeFailed, Message: "long", Reason: "why",
+			}
+			return job.Trial{Key: k, ID: "5cd6c0f8-93c5-5b10-92f3-4a45fbc8c0a6", Attempt: failed}, m.err
+		},
 		deliveries: func(context.Context, job.CollectionKey) ([]notification.Delivery, error) {
 			return []notification.Delivery{delivery}, m.err
 		},

@@ -188,6 +188,7 @@ func (s *server) jobRoutes() []endpoint {
 		{inGroup, remove, oneJob, "Delete a job and its history", at(access.DeleteJobs), tagged, to(s.deleteJob)},
 		{inGroup, post, oneJob + previewChange, "See what a change does to the next runs of a job", at(access.ReadJobs),
 			takeBody, to(s.previewChange)},
+		{inGroup, post, oneJob + "/try", "Send the action of a job once without saving it", at(access.TryJobs), body, to(s.tryJob)},
 		{inGroup, post, oneJob + "/run", "Run a job now", run, nothing, to(s.runJob)},
 		{inGroup, post, oneJob + rerun, "Run a job again if it failed", run, named, to(s.rerunJob)},
 		{inGroup, post, oneJob + "/skip", "Skip the next occurrence of a job", at(access.SkipJobs), dueTime,

@@ -36,6 +36,7 @@ type Scheduler interface {
 	Explanations
 	Reports
 	Trail
+	Trials
 	Notifications
 	Readiness
 }

@@ -66,6 +66,10 @@ func (talker) TestNotifications(context.Context, job.Key) ([]notification.Delive
 	return []notification.Delivery{{Message: message}}, nil
 }
 
+func (talker) TryJob(context.Context, job.Key, *job.Definition, bool) (job.Trial, error) {
+	return job.Trial{Key: told, Attempt: job.Attempt{Outcome: job.OutcomeFailed, Message: message}}, nil
+}
+
 func (talker) Deliveries(context.Context, job.CollectionKey) ([]notification.Delivery, error) {
 	return []notification.Delivery{{Message: message}}, nil
 }
@@ -128,7 +132,7 @@ func TestReadersAndOperatorsSeeTheStatusAndContributorsAndOwnersTheResponse(t *t
 	}
 	require.ElementsMatch(t, []string{
 		"Jobs_Get", "Jobs_List", "Jobs_CreateOrUpdate", "Jobs_Create", "Jobs_Patch", "Jobs_Enable", "Jobs_Disable", "Jobs_Skip",
-		"Jobs_ListJobHistory", "Jobs_GetExecution", "Jobs_ListChanges", "Jobs_Explain", "Jobs_TestNotification",
+		"Jobs_ListJobHistory", "Jobs_GetExecution", "Jobs_ListChanges", "Jobs_Explain", "Jobs_TestNotification", "Jobs_Try",
 		"Jobs_ListHistoryByResourceGroup", "Jobs_ListHistoryBySubscription", "JobCollections_ListHistory",
 		"JobCollections_ListChanges", "JobCollections_ListNotifications", "JobCollections_TestNotification",
 	}, shows)

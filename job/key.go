@@ -74,6 +74,11 @@ func (k Key) WorkflowID() string {
 	return workflowID(WorkflowIDPrefix + under(c.Subscription) + c.ResourceGroup + "/" + c.Name + "/" + k.Name)
 }
 
+// TrialWorkflowID returns the ID of a workflow that sends an action of the collection once, by a UUID.
+func (k CollectionKey) TrialWorkflowID(id string) string {
+	return workflowID("try/" + under(k.Subscription) + k.ResourceGroup + "/" + k.Name + "/" + id)
+}
+
 // NilSubscription is the subscription of the short paths. The IDs of the workflows in it
 // are short: they do not name it, which those in any other do, so they have a part less and differ from all others.
 const NilSubscription = "00000000-0000-0000-0000-000000000000"

@@ -17,6 +17,7 @@ import (
 	"almanac/activities/lookups"
 	"almanac/activities/notify"
 	checkins "almanac/activities/presence"
+	"almanac/activities/trials"
 	"almanac/internal/audit/header"
 	"almanac/internal/clock"
 	"almanac/internal/telemetry"
@@ -28,6 +29,7 @@ import (
 	"almanac/workflows/jobloop"
 	"almanac/workflows/notifier"
 	"almanac/workflows/registries"
+	"almanac/workflows/trial"
 )
 
 // Options configure [New].
@@ -97,6 +99,7 @@ func New(o Options) worker.Worker {
 	w.RegisterWorkflowWithOptions(notifier.Workflow, workflow.RegisterOptions{Name: workflows.TypeNotifications})
 	w.RegisterWorkflowWithOptions(registries.Subscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
 	w.RegisterWorkflowWithOptions(installation.Workflow, workflow.RegisterOptions{Name: workflows.TypeInstallation})
+	w.RegisterWorkflowWithOptions(trial.Workflow, workflow.RegisterOptions{Name: workflows.TypeTry})
 
 	runner := &activities.Runner{
 		Senders: o.Senders, Log: o.Log, Grace: grace, PerHost: cmp.Or(o.PerHost, activities.DefaultPerHost),
@@ -115,6 +118,8 @@ func New(o Options) worker.Worker {
 	w.RegisterActivityWithOptions(notifies.Send, activity.RegisterOptions{Name: notify.TypeSend})
 	w.RegisterActivityWithOptions(notifies.Raise, activity.RegisterOptions{Name: notify.TypeRaise})
 	w.RegisterActivityWithOptions(notifies.Targets, activity.RegisterOptions{Name: notify.TypeTargets})
+	tries := &trials.Trials{Runner: runner}
+	w.RegisterActivityWithOptions(tries.Try, activity.RegisterOptions{Name: trials.TypeTry})
 	looks := &lookups.Lookups{Converter: o.Converter}
 	w.RegisterActivityWithOptions(runner.Run, activity.RegisterOptions{Name: activities.TypeAction})
 	w.RegisterActivityWithOptions(looks.Registrations, activity.RegisterOptions{Name: lookups.TypeRegistrations})

@@ -15,12 +15,15 @@ const (
 	TypeSubscription = "Subscription"
 
 	TypeNotifications = "Notifications" // delivers the alerts of a collection's jobs; see notification.Shard
+	TypeTry           = "Try"           // sends the action of a definition once that is not saved
 )
 
 // Queries and signals of a [Job]. A job whose start is delayed handles signals when it begins.
 const (
 	QueryStatus = "status" // of a Collection too
-	SignalBegin = "begin"  // begins a job whose start is delayed
+	// QueryDefinition returns the job.Definition, with secrets. A worker asks it.
+	QueryDefinition = "definition"
+	SignalBegin     = "begin" // begins a job whose start is delayed
 	// SignalZones takes a plan.Zone, without offsets: of a worker that has a newer release of the time zone database.
 	SignalZones = "zones"
 )

@@ -20,6 +20,7 @@ import (
 	"almanac/workflows/jobloop"
 	"almanac/workflows/notifier"
 	"almanac/workflows/registries"
+	"almanac/workflows/trial"
 )
 
 // The histories were recorded on a real server by `task histories`. Those of a released version are
@@ -48,6 +49,7 @@ var recordedScenarios = []string{
 	"0.1-collection-notifications",
 	"0.1-notifications",
 	"0.1-installation",
+	"0.1-try",
 }
 
 func recordedHistories(t *testing.T) []string {
@@ -77,7 +79,7 @@ func readHistory(t *testing.T, file string) *history.History {
 }
 
 // replay replays a history with the given implementations of the workflows.
-func replay(t *testing.T, file string, ofJob, ofCollection, ofSubscription, ofNotifications, ofInstallation any) error {
+func replay(t *testing.T, file string, ofJob, ofCollection, ofSubscription, ofNotifications, ofInstallation, ofTrial any) error {
 	t.Helper()
 	r := worker.NewWorkflowReplayer()
 	r.RegisterWorkflowWithOptions(ofJob, workflow.RegisterOptions{Name: workflows.TypeJob})
@@ -85,6 +87,7 @@ func replay(t *testing.T, file string, ofJob, ofCollection, ofSubscription, ofNo
 	r.RegisterWorkflowWithOptions(ofNotifications, workflow.RegisterOptions{Name: workflows.TypeNotifications})
 	r.RegisterWorkflowWithOptions(ofSubscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
 	r.RegisterWorkflowWithOptions(ofInstallation, workflow.RegisterOptions{Name: workflows.TypeInstallation})
+	r.RegisterWorkflowWithOptions(ofTrial, workflow.RegisterOptions{Name: workflows.TypeTry})
 	return r.ReplayWorkflowHistory(workflowtest.Silent, readHistory(t, file))
 }
 
@@ -93,7 +96,7 @@ func TestReplay(t *testing.T) {
 	for _, file := range recordedHistories(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			require.NoError(t, replay(t, file, jobloop.Workflow, registries.Collection, registries.Subscription, notifier.Workflow, installation.Workflow))
+			require.NoError(t, replay(t, file, jobloop.Workflow, registries.Collection, registries.Subscription, notifier.Workflow, installation.Workflow, trial.Workflow))
 		})
 	}
 }
@@ -137,7 +140,7 @@ func TestReplayCanFail(t *testing.T) {
 	for _, file := range recordedHistories(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			require.ErrorContains(t, replay(t, file, stranger, stranger, stranger, stranger, stranger), "TMPRL1100")
+			require.ErrorContains(t, replay(t, file, stranger, stranger, stranger, stranger, stranger, stranger), "TMPRL1100")
 		})
 	}
 }
@@ -145,7 +148,7 @@ func TestReplayCanFail(t *testing.T) {
 func TestAWorkflowThatAlmanacDidNotStartEndsAndSaysSo(t *testing.T) {
 	t.Parallel()
 	for name, function := range map[string]any{
-		workflows.TypeJob: jobloop.Workflow, workflows.TypeCollection: registries.Collection, workflows.TypeSubscription: registries.Subscription, workflows.TypeNotifications: notifier.Workflow,
+		workflows.TypeJob: jobloop.Workflow, workflows.TypeCollection: registries.Collection, workflows.TypeSubscription: registries.Subscription, workflows.TypeNotifications: notifier.Workflow, workflows.TypeTry: trial.Workflow,
 	} {
 		env := workflowtest.NewEnvironment()
 		env.RegisterWorkflowWithOptions(function, workflow.RegisterOptions{Name: name})

@@ -36,6 +36,8 @@ const (
 	UpdateReserve = "reserve" // takes a ReserveRequest; of a Subscription: PlanChange
 	// UpdateAdmitTest takes to how many addresses a test of a job's own notifications goes, and counts it.
 	UpdateAdmitTest = "admitTest"
+	// UpdateAdmitTry takes the name of a job whose action is to be tried, and counts it.
+	UpdateAdmitTry = "admitTry"
 )
 
 // An Update is a request that a workflow takes as one of Temporal's updates, and answers. To add one to a job, add a
@@ -93,6 +95,7 @@ var JobUpdates = Updates{
 var CollectionUpdates = Updates{
 	{Name: UpdateTest, Description: "send a test to the targets of notifications", Unrepeated: true},
 	{Name: UpdateAdmitTest, Description: "count a test of a job's own notifications", Unrepeated: true},
+	{Name: UpdateAdmitTry, Description: "count an action that is tried", Operation: audit.TryJob},
 	{Name: UpdatePut, Description: "replace the properties", Operation: audit.WriteCollection},
 	{Name: UpdateRegister, Description: "reserve names for new jobs"},
 	{Name: UpdateConfirm, Description: "whether a name is registered for the job that asks"},

@@ -20,6 +20,7 @@ const (
 	RunJob     Operation = "Microsoft.Scheduler/jobCollections/jobs/run/action"
 	SkipJob    Operation = "Microsoft.Scheduler/jobCollections/jobs/skip/action"
 	EnableJob  Operation = "Microsoft.Scheduler/jobCollections/jobs/enable/action"
+	TryJob     Operation = "Microsoft.Scheduler/jobCollections/jobs/try/action"  // of the collection: it changes no job
 	PlanJob    Operation = "Microsoft.Scheduler/jobCollections/jobs/plan/action" // by itself, with newer time zones
 	DisableJob Operation = "Microsoft.Scheduler/jobCollections/jobs/disable/action"
 

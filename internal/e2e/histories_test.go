@@ -33,6 +33,7 @@ import (
 	"almanac/workflows/notifier"
 	"almanac/workflows/plan"
 	"almanac/workflows/registries"
+	"almanac/workflows/trial"
 )
 
 // historyVersion is the version whose histories are recorded. After its
@@ -68,6 +69,7 @@ func TestHistoriesReplay(t *testing.T) {
 		"collection":          collectionLife,
 		"collection-plans":    collectionPlans,
 		"subscription":        subscriptionLife,
+		"try":                 trialLife,
 
 		"job-notifications":        jobNotifications,
 		"collection-notifications": collectionNotifications,
@@ -92,6 +94,7 @@ func replay(t *testing.T, name string, all []*history.History) {
 		r.RegisterWorkflowWithOptions(notifier.Workflow, workflow.RegisterOptions{Name: workflows.TypeNotifications})
 		r.RegisterWorkflowWithOptions(registries.Subscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
 		r.RegisterWorkflowWithOptions(installation.Workflow, workflow.RegisterOptions{Name: workflows.TypeInstallation})
+		r.RegisterWorkflowWithOptions(trial.Workflow, workflow.RegisterOptions{Name: workflows.TypeTry})
 		if *record { // before the replay, which changes search attributes in h
 			write(t, fmt.Sprintf("%s-%s-%d", historyVersion, name, i+1), h)
 		}

@@ -193,6 +193,11 @@ func (r *runReader) event(e *history.HistoryEvent) {
 		}
 		c.Status, c.Differences = audit.Succeeded, r.subject.apply(c.update.name, r.decoder(c.update.args))
 		c.after = snapshotOf(r.subject)
+		if c.update.name == workflows.UpdateAdmitTry {
+			var name string
+			r.decoder(c.update.args)(&name)
+			c.Message = "The action of the job '" + name + "' was tried, and not saved."
+		}
 	case e.GetWorkflowExecutionSignaledEventAttributes() != nil:
 		a := e.GetWorkflowExecutionSignaledEventAttributes()
 		if operation := r.subject.operation(a.GetSignalName(), nothing); operation != "" {

@@ -50,6 +50,9 @@ func (j *loop) handle(ctx workflow.Context) error {
 	err := workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryStatus,
 		func() (job.Job, error) { return j.handleStatus(ctx) },
 		workflow.QueryHandlerOptions{Description: "the job as it stands, without secrets"})
+	err = errors.Join(err, workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryDefinition,
+		func() (job.Definition, error) { return j.Definition, j.mayChange() },
+		workflow.QueryHandlerOptions{Description: "the definition, with its secrets"}))
 	for _, u := range j.updates() {
 		row := workflows.JobUpdates.Find(u.name)
 		if u.signal != nil {

@@ -33,6 +33,7 @@ type CollectionInput struct {
 	Notifying shards        `json:"notifying,omitempty"` // of the workflows that deliver alerts, those that may run
 
 	Tests notification.Tests `json:"tests,omitempty"` // of notifications, the newest
+	Tries tries              `json:"tries,omitempty"` // of actions, the newest
 }
 
 // registrationBatch is the time over which registrations are collected to be verified together.
@@ -90,6 +91,7 @@ func (c *collection) handle(ctx workflow.Context) error {
 			workflow.QueryHandlerOptions{Description: "the notifications, with the secrets of their targets"}),
 		handleUpdate(ctx, workflows.UpdateTest, c.test, c.mayTest),
 		handleUpdate(ctx, workflows.UpdateAdmitTest, c.admitTest, c.mayAdmitTest),
+		handleUpdate(ctx, workflows.UpdateAdmitTry, c.admitTry, c.mayTry),
 		handleUpdate(ctx, workflows.UpdatePut, c.put, c.mayPut),
 		handleUpdate(ctx, workflows.UpdateRegister, c.register, c.mayRegister),
 		handleUpdate(ctx, workflows.UpdateConfirm, c.confirm, nil),

@@ -33,8 +33,11 @@ type wireOccurrence struct {
 }
 
 // MarshalJSON writes the rule. A Frequency or a weekday out of range is a [*FieldError], as is a Location whose name
-// [LoadLocation] does not accept, such as that of time.Local.
+// [LoadLocation] does not accept, such as that of time.Local, and a field that JSON lacks; see [Rule.Plain].
 func (r Rule) MarshalJSON() ([]byte, error) {
+	if !r.Plain() {
+		return nil, &FieldError{Field: "Rule", Value: r.String(), Allowed: "a rule without NearestWeekdays, EitherDay, Positions, Years and EveryPass"}
+	}
 	w := wireRule{Frequency: r.Frequency, Interval: r.Interval, Count: r.Count}
 	if !r.End.IsZero() {
 		w.EndTime = r.End.UTC().Format("2006-01-02T15:04:05Z")

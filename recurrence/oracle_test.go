@@ -42,7 +42,7 @@ func (o oracle) grid(from, until int64) []int64 {
 	default:
 		all = o.slots(from, until)
 	}
-	all = slices.DeleteFunc(all, func(t int64) bool { return t < from || t > until })
+	all = slices.DeleteFunc(all, func(t int64) bool { return t < from || t > until || !contains(o.rule.Years, o.read(t).Year()) })
 	slices.Sort(all)
 	return slices.Compact(all)
 }
@@ -55,7 +55,11 @@ func (o oracle) dates(from, until int64) (all []int64) {
 			continue
 		}
 		for _, at := range o.times() {
-			all = append(all, wall(d.Add(at), o.loc))
+			if o.rule.EveryPass {
+				all = append(all, passes(d.Add(at), o.loc)...)
+			} else {
+				all = append(all, wall(d.Add(at), o.loc))
+			}
 		}
 		if len(o.rule.Hours)+len(o.rule.Minutes) == 0 && d.Equal(date(o.local)) {
 			all = append(all, o.anchor)
@@ -86,17 +90,20 @@ func (o oracle) on(d time.Time) bool {
 		if months < 0 || months%o.every != 0 || !contains(o.rule.Months, int(d.Month())) {
 			return false
 		}
-		if len(o.rule.MonthDays) == 0 && len(o.rule.MonthlyOccurrences) == 0 {
+		if len(o.rule.MonthDays)+len(o.rule.NearestWeekdays)+len(o.rule.MonthlyOccurrences) == 0 {
 			return sameDay
 		}
-		fromEnd := d.Day() - lastDay(d) - 1
-		byDay := contains(o.rule.MonthDays, d.Day()) || contains(o.rule.MonthDays, fromEnd)
-		byOccurrence := len(o.rule.MonthlyOccurrences) == 0 ||
-			slices.ContainsFunc(o.rule.MonthlyOccurrences, func(m recurrence.MonthlyOccurrence) bool {
-				return m.Day == d.Weekday() &&
-					(m.Occurrence == 0 || m.Occurrence == (d.Day()+6)/7 || m.Occurrence == -((6-fromEnd)/7))
-			})
-		return byDay && byOccurrence
+		if len(o.rule.Positions) == 0 {
+			return o.ofMonth(d)
+		}
+		var all []int
+		for day := 1; day <= lastDay(d); day++ {
+			if o.ofMonth(d.AddDate(0, 0, day-d.Day())) {
+				all = append(all, day)
+			}
+		}
+		i := slices.Index(all, d.Day())
+		return i >= 0 && (slices.Contains(o.rule.Positions, i+1) || slices.Contains(o.rule.Positions, i-len(all)))
 	case recurrence.Year:
 		years, list := d.Year()-anchor.Year(), o.rule.Months
 		if len(list) == 0 {
@@ -105,6 +112,51 @@ func (o oracle) on(d time.Time) bool {
 		return years >= 0 && years%o.every == 0 && contains(list, int(d.Month())) && sameDay
 	}
 	return false
+}
+
+// ofMonth reports whether the days of a month have a date, whatever their positions.
+func (o oracle) ofMonth(d time.Time) bool {
+	fromEnd := d.Day() - lastDay(d) - 1
+	numbers, weekdays := len(o.rule.MonthDays)+len(o.rule.NearestWeekdays) > 0, len(o.rule.MonthlyOccurrences) > 0
+	byNumber := slices.Contains(o.rule.MonthDays, d.Day()) || slices.Contains(o.rule.MonthDays, fromEnd) ||
+		slices.ContainsFunc(o.rule.NearestWeekdays, func(n int) bool { return nearest(d, n) == d.Day() })
+	byWeekday := slices.ContainsFunc(o.rule.MonthlyOccurrences, func(m recurrence.MonthlyOccurrence) bool {
+		return m.Day == d.Weekday() &&
+			(m.Occurrence == 0 || m.Occurrence == (d.Day()+6)/7 || m.Occurrence == -((6-fromEnd)/7))
+	})
+	if o.rule.EitherDay || !numbers || !weekdays {
+		return byNumber || byWeekday
+	}
+	return byNumber && byWeekday
+}
+
+// nearest returns the Monday to Friday of d's month that is nearest its n-th day; 0 if it has none.
+func nearest(d time.Time, n int) int {
+	if n < 0 {
+		n += lastDay(d) + 1
+	}
+	if n < 1 || n > lastDay(d) {
+		return 0
+	}
+	for _, distance := range []int{0, -1, 1, -2, 2} {
+		day := d.AddDate(0, 0, n+distance-d.Day())
+		if day.Month() == d.Month() && day.Weekday() != time.Saturday && day.Weekday() != time.Sunday {
+			return day.Day()
+		}
+	}
+	return 0
+}
+
+// passes returns the instants at which a clock in loc shows local, which is given as if in UTC.
+func passes(local time.Time, loc *time.Location) (all []int64) {
+	for t := local.Unix() - 2*86400; t <= local.Unix()+2*86400; t += 86400 / 4 {
+		_, offset := time.Unix(t, 0).In(loc).Zone()
+		at := local.Unix() - int64(offset)
+		if _, offset := time.Unix(at, 0).In(loc).Zone(); at+int64(offset) == local.Unix() {
+			all = append(all, at)
+		}
+	}
+	return all
 }
 
 // times returns the times of day, as durations since midnight.

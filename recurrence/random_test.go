@@ -147,6 +147,57 @@ func FuzzAgainstOracle(f *testing.F) {
 func checkSample(t *testing.T, s sample) bool {
 	t.Helper()
 	rule, anchor := s.rule(t)
+	return checkRule(t, rule, anchor, s)
+}
+
+// withFurtherFields adds to a rule what JSON lacks.
+func withFurtherFields(rule recurrence.Rule, r *rand.Rand, near int) recurrence.Rule {
+	numbers := func() (list []int) {
+		for range r.IntN(3) {
+			n := 1 + r.IntN(31)
+			if r.IntN(2) == 0 {
+				n = -(1 + r.IntN(5))
+			}
+			list = append(list, n)
+		}
+		return list
+	}
+	if rule.Frequency == recurrence.Month {
+		rule.NearestWeekdays, rule.EitherDay = numbers(), r.IntN(2) == 0
+		if r.IntN(2) == 0 {
+			rule.Positions = numbers()
+		}
+	}
+	rule.EveryPass = rule.Frequency > recurrence.Hour && len(rule.Hours)+len(rule.Minutes) > 0 && r.IntN(2) == 0
+	if r.IntN(4) == 0 {
+		for range 1 + r.IntN(3) {
+			rule.Years = append(rule.Years, max(1, near-1+r.IntN(4)))
+		}
+	}
+	return rule
+}
+
+// TestFurtherFieldsAgainstOracle is TestAgainstOracle with the fields of a rule that JSON lacks.
+func TestFurtherFieldsAgainstOracle(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(2026, 1127))
+	for n := range 1500 {
+		s := randomSample(t, r)
+		s.frequency = uint8(n % 6)
+		if n%2 == 0 {
+			s.frequency = uint8(recurrence.Month - recurrence.Minute)
+		}
+		rule, anchor := s.rule(t)
+		rule = withFurtherFields(rule, r, time.Unix(max(anchor.Unix(), s.unix(s.now)), 0).Year())
+		if !checkRule(t, rule, anchor, s) {
+			t.Fatalf("sample %d: %+v", n, s)
+		}
+	}
+}
+
+// checkRule reports whether the package and the oracle agree on a rule, near the times of a sample.
+func checkRule(t *testing.T, rule recurrence.Rule, anchor time.Time, s sample) bool {
+	t.Helper()
 	o := newOracle(&rule, anchor)
 	later := max(anchor.Unix(), s.unix(s.now))
 

@@ -96,9 +96,31 @@ type Rule struct {
 	MonthDays          []int
 	MonthlyOccurrences []MonthlyOccurrence
 
+	// The fields from here to EitherDay, and Years and EveryPass, are what cron expressions and RFC 5545 have beyond
+	// the fields above. JSON has none of them.
+
+	// NearestWeekdays (1 to 31, or -1 to -31) are days of a month, each moved to the nearest Monday to Friday of that
+	// month. They require frequency Month, and are further MonthDays.
+	NearestWeekdays []int
+
+	// EitherDay makes a day match that is in MonthDays, NearestWeekdays or MonthlyOccurrences, in place of one that
+	// is in both. It requires frequency Month.
+	EitherDay bool
+
+	// Positions picks from the days of each month: 1 is the first of them, -1 the last. They require frequency
+	// Month and MonthDays or MonthlyOccurrences.
+	Positions []int
+
 	// Months (1 to 12) are months of the year. They require frequency Month, where they exclude all other
 	// months, or Year, where the default is the anchor's month.
 	Months []int
+
+	// Years are the only years in which the rule fires, by local time: 1 to 9999.
+	Years []int
+
+	// EveryPass makes a local time that comes twice fire twice, and one that the clock skips never, as with the
+	// frequencies Minute and Hour. It requires frequency Day or longer, with Hours or Minutes.
+	EveryPass bool
 }
 
 // interval returns Interval or its default.
@@ -116,6 +138,7 @@ func (r *Rule) location() *time.Location {
 func (r Rule) clone() Rule {
 	r.Minutes, r.Hours, r.MonthDays, r.Months = slices.Clone(r.Minutes), slices.Clone(r.Hours), slices.Clone(r.MonthDays), slices.Clone(r.Months)
 	r.WeekDays, r.MonthlyOccurrences = slices.Clone(r.WeekDays), slices.Clone(r.MonthlyOccurrences)
+	r.NearestWeekdays, r.Positions, r.Years = slices.Clone(r.NearestWeekdays), slices.Clone(r.Positions), slices.Clone(r.Years)
 	return r
 }
 
@@ -124,9 +147,15 @@ func (r *Rule) grid() *grid.Rule {
 	g := &grid.Rule{
 		Frequency: grid.Frequency(r.Frequency), Interval: int64(r.interval()), Location: r.location(),
 		Minutes: r.Minutes, Hours: r.Hours, WeekDays: r.WeekDays, MonthDays: r.MonthDays, Months: r.Months,
+		NearestWeekdays: r.NearestWeekdays, EitherDay: r.EitherDay, Positions: r.Positions, Years: r.Years, EveryPass: r.EveryPass,
 	}
 	for _, o := range r.MonthlyOccurrences {
 		g.MonthlyOccurrences = append(g.MonthlyOccurrences, grid.MonthlyOccurrence(o))
 	}
 	return g
+}
+
+// Plain reports whether the rule has none of the fields that JSON lacks.
+func (r *Rule) Plain() bool {
+	return len(r.NearestWeekdays)+len(r.Positions)+len(r.Years) == 0 && !r.EitherDay && !r.EveryPass
 }

@@ -22,6 +22,7 @@ type Schedule struct {
 	anchor   int64
 	last     int64     // the last instant that End and Count allow, included
 	excluded []stretch // what is left out, sorted and disjoint
+	included []int64   // instants beside those of the rule, sorted
 }
 
 // A stretch is the instants from … until, the last one excluded.
@@ -148,6 +149,9 @@ func (s *Schedule) next(from int64) (int64, bool) {
 	}
 	for from = max(from, s.anchor); ; {
 		t, ok := s.grid.Next(from, s.last)
+		if i, _ := slices.BinarySearch(s.included, from); i < len(s.included) && (!ok || s.included[i] < t) {
+			t, ok = s.included[i], true
+		}
 		if !ok {
 			return 0, false
 		}
@@ -161,8 +165,14 @@ func (s *Schedule) next(from int64) (int64, bool) {
 
 // prev returns the last instant at or before to.
 func (s *Schedule) prev(to int64) (int64, bool) {
-	for to = min(to, s.last); s.grid != nil && to >= s.anchor; {
-		t, ok := grid.Last(s.grid, s.anchor, to)
+	for s.grid != nil && to >= s.anchor {
+		t, ok := int64(0), false
+		if last := min(to, s.last); last >= s.anchor {
+			t, ok = grid.Last(s.grid, s.anchor, last)
+		}
+		if i, _ := slices.BinarySearch(s.included, to+1); i > 0 && (!ok || s.included[i-1] > t) {
+			t, ok = s.included[i-1], true
+		}
 		if !ok {
 			break
 		}
@@ -222,6 +232,21 @@ func (s *Schedule) Exclude(ranges ...Range) (*Schedule, error) {
 	return &without, nil
 }
 
+// Include returns the schedule with further instants, such as the RDATE of RFC 5545. Those before the anchor and those
+// that Exclude left out are no instants; Count and End do not matter for them. The receiver does not change.
+func (s *Schedule) Include(times ...time.Time) *Schedule {
+	with := *s
+	with.included = slices.Clone(s.included)
+	for _, t := range times {
+		if at := t.Unix(); at >= s.anchor && at <= lastInstant {
+			with.included = append(with.included, at)
+		}
+	}
+	slices.Sort(with.included)
+	with.included = slices.Compact(with.included)
+	return &with
+}
+
 // disjoint sorts stretches and joins those that touch.
 func disjoint(all []stretch) []stretch {
 	slices.SortFunc(all, func(a, b stretch) int { return cmp.Compare(a.from, b.from) })
@@ -239,10 +264,13 @@ func disjoint(all []stretch) []stretch {
 }
 
 // excludedAt returns the stretch that an instant is left out with, if it is.
-func (s *Schedule) excludedAt(t int64) (stretch, bool) {
-	i, _ := slices.BinarySearchFunc(s.excluded, t, func(s stretch, t int64) int { return cmp.Compare(s.until, t+1) })
-	if i < len(s.excluded) && s.excluded[i].from <= t {
-		return s.excluded[i], true
+func (s *Schedule) excludedAt(t int64) (stretch, bool) { return inStretch(s.excluded, t) }
+
+// inStretch returns the one of some disjoint stretches that an instant is in, if there is one.
+func inStretch(all []stretch, t int64) (stretch, bool) {
+	i, _ := slices.BinarySearchFunc(all, t, func(s stretch, t int64) int { return cmp.Compare(s.until, t+1) })
+	if i < len(all) && all[i].from <= t {
+		return all[i], true
 	}
 	return stretch{}, false
 }

@@ -54,6 +54,9 @@ func (d *description) text() string {
 	default:
 		when = d.months() + d.times()
 	}
+	if len(r.Years) > 0 {
+		d.limits = append(d.limits, "only in "+list(runs(sorted(r.Years), strconv.Itoa), "and"))
+	}
 	parts := append([]string{when}, d.limits...)
 	var span []string
 	if d.anchored {
@@ -156,6 +159,23 @@ func (d *description) times() string {
 	return " at " + at + " of " + hoursOf(hours)
 }
 
+// plainDays names the days of the week of occurrences that are not counted; nil if one is.
+func plainDays(all []MonthlyOccurrence) []string {
+	var days []int // from Monday, which is 0
+	for _, o := range all {
+		if o.Occurrence != 0 {
+			return nil
+		}
+		days = append(days, (int(o.Day)+6)%7)
+	}
+	return weekdayRuns(days)
+}
+
+// weekdayRuns names days of the week, which are numbers from Monday, 0, on.
+func weekdayRuns(days []int) []string {
+	return runs(sorted(days), func(n int) string { return time.Weekday((n + 1) % 7).String() })
+}
+
 // weekDays describes the days of a week, with a space before them.
 func (d *description) weekDays() string {
 	var days []int // from Monday, which is 0
@@ -168,7 +188,7 @@ func (d *description) weekDays() string {
 	if len(days) == 0 {
 		return ""
 	}
-	return " on " + list(runs(sorted(days), func(n int) string { return time.Weekday((n + 1) % 7).String() }), "and")
+	return " on " + list(weekdayRuns(days), "and")
 }
 
 // months describes the dates of a rule that counts months or years.
@@ -208,7 +228,17 @@ func (d *description) days() string {
 		occurrences = append(occurrences, o.text("every "))
 	}
 	days := runs(sorted(r.MonthDays), dayOfMonth)
+	for _, day := range sorted(r.NearestWeekdays) {
+		days = append(days, nearestWeekday(day))
+	}
 	switch {
+	case len(r.Positions) > 0:
+		if plain := plainDays(r.MonthlyOccurrences); plain != nil {
+			occurrences = plain
+		}
+		return list(positions(r.Positions), "and") + " of " + list(append(days, occurrences...), "and")
+	case r.EitherDay:
+		return list(append(days, occurrences...), "and")
 	case len(days) > 0 && len(occurrences) > 0:
 		for i, o := range r.MonthlyOccurrences {
 			occurrences[i] = o.text("a ")
@@ -264,6 +294,29 @@ func dayOfMonth(day int) string {
 	default:
 		return "the " + numeral(day)
 	}
+}
+
+// nearestWeekday returns "the weekday nearest the 15th".
+func nearestWeekday(day int) string {
+	if day == -1 {
+		return "the last weekday"
+	}
+	return "the weekday nearest " + dayOfMonth(day)
+}
+
+// positions returns "the first", "the last" or "the second to last".
+func positions(list []int) (words []string) {
+	for _, n := range sorted(list) {
+		switch {
+		case n == -1:
+			words = append(words, "the last")
+		case n < 0:
+			words = append(words, "the "+ordinal(-n)+" to last")
+		default:
+			words = append(words, "the "+ordinal(n))
+		}
+	}
+	return words
 }
 
 func minutesOf(minutes []int) string {

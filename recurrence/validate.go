@@ -71,6 +71,11 @@ func (c *check) rule(r *Rule) {
 		c.only(f, len(r.WeekDays), "WeekDays", r.WeekDays, Week, Week)
 		c.only(f, len(r.MonthDays), "MonthDays", r.MonthDays, Month, Month)
 		c.only(f, len(r.MonthlyOccurrences), "MonthlyOccurrences", r.MonthlyOccurrences, Month, Month)
+		c.only(f, len(r.NearestWeekdays), "NearestWeekdays", r.NearestWeekdays, Month, Month)
+		c.only(f, len(r.Positions), "Positions", r.Positions, Month, Month)
+		c.require(!r.EitherDay || f == Month, "EitherDay", r.EitherDay, "true only with frequency month")
+		c.require(!r.EveryPass || f > Hour && len(r.Hours)+len(r.Minutes) > 0, "EveryPass", r.EveryPass,
+			"true only with frequency day or longer, with Hours or Minutes")
 		c.only(f, len(r.Months), "Months", r.Months, Month, Year)
 	} else {
 		var value any
@@ -84,6 +89,9 @@ func (c *check) rule(r *Rule) {
 	c.ints("Minutes", r.Minutes, "0 to 59", func(n int) bool { return n >= 0 && n <= 59 })
 	c.ints("Hours", r.Hours, "0 to 23", func(n int) bool { return n >= 0 && n <= 23 })
 	c.ints("MonthDays", r.MonthDays, "1 to 31 or -31 to -1", func(n int) bool { return n != 0 && n >= -31 && n <= 31 })
+	c.ints("NearestWeekdays", r.NearestWeekdays, "1 to 31 or -31 to -1", func(n int) bool { return n != 0 && n >= -31 && n <= 31 })
+	c.ints("Positions", r.Positions, "1 to 31 or -31 to -1", func(n int) bool { return n != 0 && n >= -31 && n <= 31 })
+	c.ints("Years", r.Years, "1 to 9999", func(n int) bool { return n >= 1 && n <= 9999 })
 	c.ints("Months", r.Months, "1 to 12", func(n int) bool { return n >= 1 && n <= 12 })
 	for i, day := range r.WeekDays {
 		c.weekday(fmt.Sprintf("WeekDays[%d]", i), day)

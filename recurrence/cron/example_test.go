@@ -63,8 +63,8 @@ func ExampleParse_timeZone() {
 
 // Six fields begin with the second, which is 0.
 func ExampleParse_seconds() {
-	next("0 30 9 * * *")
-	next("15 30 9 * * *")
+	next("spring: 0 30 9 * * *")
+	next("spring: 15 30 9 * * *")
 	// Output:
 	// every day at 09:30
 	// Mon 2026-01-05 09:30
@@ -108,14 +108,20 @@ func ExampleParse_every() {
 	// Thu 2026-01-08 09:00
 }
 
-// W, the nearest weekday, is no rule.
+// W moves a day to the nearest Monday to Friday.
 func ExampleParse_nearestWeekday() {
-	next("0 9 15W * *")
-	// Output: day of month is "15W"; allowed: 1 to 31, L or L-1 to L-30
+	next("0 9 17W * *")
+	// Output:
+	// the weekday nearest the 17th of every month at 09:00
+	// Fri 2026-01-16 09:00
+	// Tue 2026-02-17 09:00
 }
 
-// Cron fires on the 13th and on each Friday, which takes two rules.
+// Cron fires on the 13th and on each Friday.
 func ExampleParse_eitherDay() {
 	next("0 9 13 * FRI")
-	// Output: day of month is "13"; allowed: * or ? where there are days of the week, since cron fires on days that match either field: write an expression for each
+	// Output:
+	// the 13th and every Friday of every month at 09:00
+	// Fri 2026-01-09 09:00
+	// Tue 2026-01-13 09:00
 }

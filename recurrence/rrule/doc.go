@@ -11,15 +11,16 @@
 // [*recurrence.FieldError] that names the part:
 //
 //   - FREQ=SECONDLY, BYWEEKNO, BYYEARDAY and parts outside RFC 5545;
-//   - BYSETPOS, except to pick one of a single weekday in a month (BYDAY=FR;BYSETPOS=-1), or the last of the days
-//     from the 28th to the day of DTSTART (BYMONTHDAY=28,29,30,31;BYSETPOS=-1);
+//   - BYSETPOS, except with MONTHLY and one time a day, to pick from the days of BYDAY or BYMONTHDAY;
 //   - BYSECOND other than 0 or the second of DTSTART; with BYMINUTE, any second but 0;
 //   - BYDAY, BYMONTHDAY or BYMONTH with an INTERVAL above 1 of days, hours or minutes; BYMONTH with an INTERVAL of
 //     weeks; BYDAY, or another day than that of DTSTART, with an INTERVAL of years;
 //   - a numbered BYDAY of a year without BYMONTH, such as FREQ=YEARLY;BYDAY=20MO;
 //   - WKST other than MO with an INTERVAL of weeks, if it makes a difference;
-//   - EXDATE, RDATE and EXRULE: leave dates out with [recurrence.Schedule.Exclude];
+//   - EXRULE; EXDATE and RDATE except in [ParseSet];
 //   - a rule that takes its day or its hour from the start, without a DTSTART.
+//
+// An UNTIL is inclusive, and one that is a date is all of that date.
 //
 // COUNT counts the occurrences of the rule. The DTSTART is one only if the rule fires at it.
 //

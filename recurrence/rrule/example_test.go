@@ -64,7 +64,7 @@ func ExampleParse_position() {
 	// Output:
 	// the last Friday of every month
 	// every month
-	// BYSETPOS is "-1"; allowed: 1 to 5 or -5 to -1, for one day of the week of a month, once that day; or -1, for BYMONTHDAY=28 to the day of DTSTART
+	// the last of Monday to Friday of every month
 }
 
 // Without a DTSTART, the anchor is the zero Time: New needs another one.

@@ -21,6 +21,7 @@ import (
 //   - Anchor: it is the second pass of a local time, or in the years 0 and 1, or its day is one that some of the
 //     months lack. RFC 5545 skips such months; Format can write their last day only for frequency Month with one
 //     time of day;
+//   - Rule: it has a field that only other notations have; see [recurrence.Rule.Plain];
 //   - Schedule: it is nil or the zero Schedule.
 //
 // Some programs take DTSTART for an occurrence even if the rule does not fire at it. For them, anchor a schedule
@@ -78,6 +79,7 @@ func writable(s *recurrence.Schedule, r *recurrence.Rule, anchor time.Time, lack
 	_, unknown := recurrence.LoadLocation(anchor.Location().String())
 	_, offset := anchor.Zone()
 	second := grid.Wall(anchor.Location(), anchor.Unix()+int64(offset)) != anchor.Unix()
+	refuse(!r.Plain(), "Rule", r, "none of NearestWeekdays, EitherDay, Positions, Years and EveryPass")
 	refuse(excluded > 0, "Ranges", excluded, "none left out")
 	refuse(unknown != nil, "Location", r.Location, "one that LoadLocation returns")
 	refuse(anchor.Year() < 2, "Anchor", anchor, "the year 2 or later")

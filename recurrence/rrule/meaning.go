@@ -23,11 +23,19 @@ func (p *parser) bySetPos(r *recurrence.Rule) error {
 	}
 	if err != nil || nth == 0 || nth < -5 || nth > 5 || r.Frequency != recurrence.Month || len(days) != 1 || days[0].Occurrence != 0 ||
 		len(r.MonthDays) > 0 || len(r.Hours) > 1 || len(r.Minutes) > 1 {
-		return bad("BYSETPOS", value, "1 to 5 or -5 to -1, for one day of the week of a month, once that day; "+
-			"or -1, for BYMONTHDAY=28 to the day of DTSTART")
+		if r.Positions = positions(value, r); r.Positions != nil {
+			return nil
+		}
+		return bad("BYSETPOS", value, "1 to 31 or -31 to -1, with MONTHLY and BYDAY or BYMONTHDAY, once a day")
 	}
 	days[0].Occurrence = nth
 	return nil
+}
+
+// position reads one position.
+func position(text string) (int, bool) {
+	n, err := strconv.Atoi(text)
+	return n, err == nil && n != 0 && n >= -31 && n <= 31
 }
 
 // clamps reports whether the last of the days is the start's, or the last of a shorter month.

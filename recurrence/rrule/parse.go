@@ -39,12 +39,15 @@ var partNames = []string{"FREQ", "UNTIL", "COUNT", "INTERVAL", "BYSECOND", "BYMI
 // A parser holds the parts of a rule and its start. Its methods in this file read text; those in meaning.go then
 // fit what was read into a Rule.
 type parser struct {
-	parts   map[string]string
-	zone    *time.Location // of the start; nil: UTC
-	start   time.Time      // zero: there is no DTSTART
-	allDay  bool           // DTSTART is a date
-	clamped bool           // the day is the start's, or the last of a shorter month
-	seconds []int          // BYSECOND, at most one
+	parts     map[string]string
+	zone      *time.Location // of the start; nil: UTC
+	start     time.Time      // zero: there is no DTSTART
+	allDay    bool           // DTSTART is a date
+	dtstarted bool           // there is a DTSTART
+	tzid      bool           // DTSTART has a TZID
+	clamped   bool           // the day is the start's, or the last of a shorter month
+	set       *Set           // collects EXDATE and RDATE; nil: they are refused
+	seconds   []int          // BYSECOND, at most one
 }
 
 // location returns the zone of the start or its default.
@@ -63,6 +66,9 @@ func (p *parser) lines(text string) error {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	text = strings.NewReplacer("\n ", "", "\n\t", "").Replace(text)
 	var rule string
+	var later []dateLine // DTSTART, which says what zone they are in, may come after them
+	given := p.start
+	p.start = time.Time{}
 	for line := range strings.SplitSeq(text, "\n") {
 		line = strings.TrimSpace(line)
 		head, value, named := strings.Cut(line, ":")
@@ -74,12 +80,22 @@ func (p *parser) lines(text string) error {
 			if err := p.dtstart(parameters, value); err != nil {
 				return err
 			}
+		case named && p.set != nil && (name == "EXDATE" || name == "RDATE"):
+			later = append(later, dateLine{name, parameters, value})
 		case named && name == "RRULE" && rule == "":
 			rule = value
 		case !named && rule == "":
 			rule = line
 		default:
 			return bad(name, line, "one RRULE, and one DTSTART before it")
+		}
+	}
+	if p.dtstarted = !p.start.IsZero(); !p.dtstarted {
+		p.start = given
+	}
+	for _, line := range later {
+		if err := p.dateLine(line); err != nil {
+			return err
 		}
 	}
 	if rule == "" {
@@ -114,12 +130,13 @@ func (p *parser) dtstart(parameters, value string) error {
 			if p.zone, err = recurrence.LoadLocation(strings.Trim(text, `"`)); err != nil {
 				return err
 			}
+			p.tzid = true
 		default:
 			return bad("DTSTART", parameter, "TZID and VALUE")
 		}
 	}
 	start, date, ok := p.time(value)
-	if !ok || date != p.allDay || strings.HasSuffix(value, "Z") && p.zone != nil {
+	if !ok || date != p.allDay || strings.HasSuffix(value, "Z") && p.tzid {
 		return bad("DTSTART", value, "20060102T150405 with TZID or a Z at its end, or 20060102 with VALUE=DATE")
 	}
 	p.start = start
@@ -237,8 +254,12 @@ func (p *parser) until(r *recurrence.Rule) error {
 	switch {
 	case r.Count > 0:
 		return bad("UNTIL", value, "none beside COUNT")
-	case !ok || date && !p.allDay:
-		return bad("UNTIL", value, "20060102T150405Z, or 20060102 if DTSTART is a date")
+	case !ok:
+		return bad("UNTIL", value, "20060102T150405Z or 20060102")
+	case date: // all of it
+		local := end.In(p.location())
+		midnight := time.Date(local.Year(), local.Month(), local.Day()+1, 0, 0, 0, 0, time.UTC)
+		end = time.Unix(grid.Wall(p.location(), midnight.Unix())-1, 0).UTC()
 	}
 	r.End = end
 	return nil

@@ -137,17 +137,61 @@ func newMonths(r *Rule, year int, month time.Month, day int) *months {
 // daysOfMonth returns the matching days of a month with that length that begins on weekday first. Bit 0 is
 // the first day. anchor is the anchor's day of the month.
 func daysOfMonth(r *Rule, length int, first time.Weekday, anchor int) uint32 {
-	if len(r.MonthDays) == 0 && len(r.MonthlyOccurrences) == 0 {
+	numbered := len(r.MonthDays)+len(r.NearestWeekdays) > 0
+	if !numbered && len(r.MonthlyOccurrences) == 0 {
 		return 1 << (min(anchor, length) - 1)
 	}
-	days := uint32(1<<length - 1)
-	if len(r.MonthDays) > 0 {
-		days &= monthDays(r.MonthDays, length)
+	byNumber := monthDays(r.MonthDays, length) | nearestWeekdays(r.NearestWeekdays, length, first)
+	byWeekday := monthlyOccurrences(r.MonthlyOccurrences, length, first)
+	days := byNumber | byWeekday
+	if numbered && len(r.MonthlyOccurrences) > 0 && !r.EitherDay {
+		days = byNumber & byWeekday
 	}
-	if len(r.MonthlyOccurrences) > 0 {
-		days &= monthlyOccurrences(r.MonthlyOccurrences, length, first)
+	if len(r.Positions) > 0 {
+		days = atPositions(r.Positions, days)
 	}
 	return days
+}
+
+// nearestWeekdays returns, for each day that the month has, the day from Monday to Friday of the month that is nearest.
+func nearestWeekdays(list []int, length int, first time.Weekday) uint32 {
+	var days uint32
+	for _, day := range list {
+		if day < 0 {
+			day += length + 1
+		}
+		if day < 1 || day > length {
+			continue
+		}
+		switch weekday := (first + time.Weekday(day-1)) % 7; {
+		case weekday == time.Saturday && day == 1:
+			day = 3
+		case weekday == time.Saturday:
+			day--
+		case weekday == time.Sunday && day == length:
+			day -= 2
+		case weekday == time.Sunday:
+			day++
+		}
+		days |= 1 << (day - 1)
+	}
+	return days
+}
+
+// atPositions returns the days of a set that are at the given positions: 1 is the first one, -1 the last one.
+func atPositions(positions []int, days uint32) uint32 {
+	var kept uint32
+	count := bits.OnesCount32(days)
+	nth := 0
+	for rest := days; rest != 0; rest &= rest - 1 {
+		nth++
+		for _, position := range positions {
+			if position == nth || position == nth-count-1 {
+				kept |= rest & -rest
+			}
+		}
+	}
+	return kept
 }
 
 func monthDays(list []int, length int) uint32 {

@@ -14,11 +14,14 @@ type wallGrid struct {
 
 	// atAnchor means that the anchor is an instant of the grid even if its local time is a repeated one.
 	atAnchor bool
+
+	// everyPass means that local times that come twice fire twice, and that those that are skipped never fire.
+	everyPass bool
 }
 
 func newWallGrid(r *Rule, z zone, anchor int64) *wallGrid {
 	local := anchor + z.offset(anchor)
-	g := &wallGrid{zone: z, clock: newClock(r, local), anchor: anchor}
+	g := &wallGrid{zone: z, clock: newClock(r, local), anchor: anchor, everyPass: r.EveryPass}
 	day := floorDiv(local, secondsPerDay)
 	switch r.Frequency {
 	case Day:
@@ -65,6 +68,9 @@ func (g *wallGrid) Next(from, until int64) (int64, bool) {
 		}
 		from = g.anchor
 	}
+	if g.everyPass {
+		return g.nextPass(from, until)
+	}
 	for from <= until {
 		s := g.zone.at(from)
 		local, ok := g.nextLocal(max(from, s.fresh()) + s.offset)
@@ -81,6 +87,32 @@ func (g *wallGrid) Next(from, until int64) (int64, bool) {
 		from = max(s.end, local-maxOffset)
 	}
 	return 0, false
+}
+
+// nextPass is Next where each pass of a local time fires. Only a span whose clock was set back has local times of the
+// one before it, so no other has to be looked at on the way.
+func (g *wallGrid) nextPass(from, until int64) (int64, bool) {
+	for from <= until {
+		s := g.zone.at(from)
+		local, ok := g.nextLocal(from + s.offset)
+		if !ok {
+			return 0, false
+		}
+		if t := local - s.offset; t < s.end {
+			return t, t <= until
+		}
+		from = s.end
+		if g.zone.offset(s.end) >= s.offset {
+			from = max(s.end, local-maxOffset)
+		}
+	}
+	return 0, false
+}
+
+// OnDate reports whether the grid's dates have a day, the one of an instant from the anchor on.
+func (g *wallGrid) OnDate(day int64) bool {
+	next, ok := g.calendar.next(day)
+	return ok && next == day
 }
 
 // nextSkipped returns the first instant at or after from, in the shifted part of a span, that stands for a

@@ -32,7 +32,12 @@ type Rule struct {
 	WeekDays           []time.Weekday
 	MonthDays          []int
 	MonthlyOccurrences []MonthlyOccurrence
+	NearestWeekdays    []int
+	EitherDay          bool
+	Positions          []int
 	Months             []int
+	Years              []int
+	EveryPass          bool
 }
 
 // A MonthlyOccurrence is a weekday counted within its month, or each such weekday if Occurrence is 0.
@@ -57,6 +62,9 @@ type Grid interface {
 // New returns the grid of a valid rule from an anchor on.
 func New(r *Rule, anchor int64) Grid {
 	z := zone{loc: r.Location}
+	if len(r.Years) > 0 {
+		return newInYears(r, z, anchor)
+	}
 	filtered := len(r.Hours) > 0 || len(r.Minutes) > 0
 	switch {
 	case r.Frequency > Hour:

@@ -1,0 +1,264 @@
+package recurrence
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"almanac/recurrence/internal/grid"
+)
+
+// An Exclusion removes instants from a [Series]: those in a Range or those of a Rule. One of the two is set.
+type Exclusion struct {
+	Range Range
+
+	// Rule is one of days or longer units, counted from the anchor of the series. If it has neither Hours nor
+	// Minutes, it removes its dates; else its instants.
+	Rule *Rule
+}
+
+// A Series is what several schedules have together, each instant once, without what its exclusions remove. Like a
+// [Schedule] it is immutable, safe for concurrent use, and returns times in UTC.
+//
+// The zero value has no instants.
+type Series struct {
+	schedules []*Schedule
+	excluded  []stretch
+	rules     []exclusion
+}
+
+// An exclusion is the rule of an [Exclusion].
+type exclusion struct {
+	schedule *Schedule
+	dates    interface{ OnDate(day int64) bool } // nil: it removes instants
+	loc      *time.Location
+}
+
+// The limits of a search for an instant that no exclusion removes.
+const (
+	maxRemovedSpan = 36_525 * secondsPerDay // 100 years
+	maxRemoved     = 500_000
+)
+
+// NewSeries returns the series of schedules. It has an instant where any of them has one.
+//
+// The exclusions' rules count from anchor. Bad fields are joined [*FieldError]s; their Field begins with
+// "Exclusions[i]".
+//
+// Where exclusions remove everything for 100 years, or more than 500,000 instants in a row, the series ends.
+func NewSeries(anchor time.Time, exclusions []Exclusion, schedules ...*Schedule) (*Series, error) {
+	s := &Series{schedules: slices.Clone(schedules)}
+	var c check
+	for i, e := range exclusions {
+		field := fmt.Sprintf("Exclusions[%d]", i)
+		if e.Rule == nil {
+			ok := !e.Range.From.IsZero() && !e.Range.Until.IsZero() && !e.Range.Until.Before(e.Range.From)
+			c.require(ok, field, e.Range, "a From and an Until that is not before it")
+			s.excluded = append(s.excluded, stretch{ceilSecond(e.Range.From), ceilSecond(e.Range.Until)})
+			continue
+		}
+		if f := e.Rule.Frequency; f.valid() && f < Day {
+			c.require(false, field+".Frequency", f, "day, week, month or year")
+			continue
+		}
+		one, err := New(*e.Rule, anchor)
+		if err != nil {
+			c.errs = append(c.errs, within(field, err)...)
+			continue
+		}
+		removed := exclusion{schedule: one, loc: one.rule.location()}
+		if len(e.Rule.Hours)+len(e.Rule.Minutes) == 0 {
+			removed.dates, _ = one.grid.(interface{ OnDate(day int64) bool })
+		}
+		s.rules = append(s.rules, removed)
+	}
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	s.excluded = disjoint(s.excluded)
+	return s, nil
+}
+
+// within returns the errors of a part as those of the whole.
+func within(field string, err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{fmt.Errorf("%s: %w", field, err)}
+	}
+	var errs []error
+	for _, err := range joined.Unwrap() {
+		if f, ok := err.(*FieldError); ok {
+			err = &FieldError{Field: field + "." + f.Field, Value: f.Value, Allowed: f.Allowed}
+		}
+		errs = append(errs, err)
+	}
+	return errs
+}
+
+// Next returns the first instant strictly after a time, or false if there is none. It allocates nothing.
+func (s *Series) Next(after time.Time) (time.Time, bool) {
+	return toTime(s.next(min(after.Unix(), lastInstant) + 1))
+}
+
+// Prev returns the last instant strictly before a time, or false if there is none.
+func (s *Series) Prev(before time.Time) (time.Time, bool) {
+	return toTime(s.prev(max(ceilSecond(before), firstInstant) - 1))
+}
+
+// Between returns the instants at or after from and before until, in order.
+func (s *Series) Between(from, until time.Time) iter.Seq[time.Time] {
+	first, end := ceilSecond(from), ceilSecond(until)
+	return func(yield func(time.Time) bool) {
+		for t, ok := s.next(first); ok && t < end && yield(instant(t)); {
+			t, ok = s.next(t + 1)
+		}
+	}
+}
+
+func (s *Series) next(from int64) (int64, bool) {
+	if len(s.rules)+len(s.excluded) == 0 && len(s.schedules) == 1 {
+		return s.schedules[0].next(from)
+	}
+	begin := int64(0)
+	for removed := range maxRemoved {
+		t, ok := s.nextOfAny(from)
+		if !ok {
+			return 0, false
+		}
+		if removed == 0 {
+			begin = t
+		}
+		_, end, ok := s.removedAt(t)
+		if !ok {
+			return t, true
+		}
+		if from = end; from-begin > maxRemovedSpan {
+			break
+		}
+	}
+	return 0, false
+}
+
+func (s *Series) nextOfAny(from int64) (first int64, found bool) {
+	for _, one := range s.schedules {
+		if t, ok := one.next(from); ok && (!found || t < first) {
+			first, found = t, true
+		}
+	}
+	return first, found
+}
+
+func (s *Series) prev(to int64) (int64, bool) {
+	begin := int64(0)
+	for removed := range maxRemoved {
+		t, found := int64(0), false
+		for _, one := range s.schedules {
+			if last, ok := one.prev(to); ok && (!found || last > t) {
+				t, found = last, true
+			}
+		}
+		if !found {
+			break
+		}
+		if removed == 0 {
+			begin = t
+		}
+		start, _, ok := s.removedAt(t)
+		if !ok {
+			return t, true
+		}
+		if to = start - 1; begin-to > maxRemovedSpan {
+			break
+		}
+	}
+	return 0, false
+}
+
+// Removed reports whether an exclusion removes a time.
+func (s *Series) Removed(at time.Time) bool {
+	_, _, removed := s.removedAt(at.Unix())
+	return removed
+}
+
+// removedAt returns the stretch around an instant that an exclusion removes, if one does: until excluded.
+func (s *Series) removedAt(t int64) (from, until int64, removed bool) {
+	if gap, ok := inStretch(s.excluded, t); ok {
+		return gap.from, gap.until, true
+	}
+	for i := range s.rules {
+		e := &s.rules[i]
+		if e.dates == nil {
+			if hit, ok := e.schedule.next(t); ok && hit == t {
+				return t, t + 1, true
+			}
+			continue
+		}
+		day := floorDay(t + int64(e.schedule.Offset(instant(t))))
+		if e.dates.OnDate(day) {
+			begin, end := grid.Wall(e.loc, day*secondsPerDay), grid.Wall(e.loc, (day+1)*secondsPerDay)
+			return min(begin, t), max(end, t+1), true
+		}
+	}
+	return 0, 0, false
+}
+
+// floorDay returns the day of a local time, as days since 1970-01-01.
+func floorDay(local int64) int64 {
+	day := local / secondsPerDay
+	if local%secondsPerDay < 0 {
+		day--
+	}
+	return day
+}
+
+// Offset returns how far local time of the first schedule is ahead of UTC at a time, in seconds.
+func (s *Series) Offset(at time.Time) int {
+	if len(s.schedules) == 0 {
+		return 0
+	}
+	return s.schedules[0].Offset(at)
+}
+
+// FollowsClock reports whether any instants follow from local time; see [Schedule.FollowsClock]. Those of exclusions
+// do.
+func (s *Series) FollowsClock() bool {
+	return len(s.rules) > 0 || slices.ContainsFunc(s.schedules, (*Schedule).FollowsClock)
+}
+
+// Resume is [Schedule.Resume]: from the local time, if any schedule follows the clock.
+func (s *Series) Resume(t time.Time, offset int) time.Time {
+	for _, one := range s.schedules {
+		if one.FollowsClock() {
+			return one.Resume(t, offset)
+		}
+	}
+	return t
+}
+
+// spacingSample is how many instants are looked at for the distance between instants of different schedules.
+const spacingSample = 2000
+
+// Spacing returns the minimum time between two successive instants of the schedules, as [Schedule.Spacing] does.
+// Exclusions do not matter. Between instants of different schedules it is the minimum among the first 2,000.
+func (s *Series) Spacing() time.Duration {
+	var least time.Duration
+	for i, one := range s.schedules {
+		if spacing := one.Spacing(); i == 0 || spacing > 0 && spacing < least {
+			least = spacing
+		}
+	}
+	if len(s.schedules) < 2 {
+		return least
+	}
+	last, ok := s.nextOfAny(firstInstant)
+	for range spacingSample {
+		next, more := s.nextOfAny(last + 1)
+		if !ok || !more {
+			break
+		}
+		least = min(least, time.Duration(next-last)*time.Second)
+		last = next
+	}
+	return least
+}

@@ -29,6 +29,7 @@ require (
 	github.com/stretchr/testify v1.12.1
 	github.com/swaggest/swgui v1.8.5
 	github.com/temporalio/ui-server/v2 v2.54.1
+	github.com/theory/jsonpath v0.12.3
 	github.com/wneessen/go-mail v0.8.1
 	go.opentelemetry.io/contrib/bridges/prometheus v0.59.0
 	go.opentelemetry.io/otel v1.44.0

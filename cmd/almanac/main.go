@@ -1,5 +1,5 @@
 // Command almanac runs Almanac, a durable job scheduler: everything in one process (dev, server), its two halves
-// (api, worker), and tools (setup, backup, restore, preview, codec).
+// (api, worker), a client of its API (job, context), and tools (setup, backup, restore, preview, codec).
 package main
 
 import (
@@ -12,6 +12,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"almanac/cmd/almanac/internal/cli/exit"
+	"almanac/cmd/almanac/internal/cli/output"
 	"almanac/cmd/almanac/internal/settings"
 )
 
@@ -21,8 +23,10 @@ func main() {
 	// The first Ctrl-C restores the default handling of signals, so a second one ends the process at once.
 	context.AfterFunc(ctx, stop)
 	if err := run(ctx, os.Args[1:], os.LookupEnv, os.Stdin, os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "almanac:", err)
-		os.Exit(1)
+		if text := err.Error(); text != "" {
+			fmt.Fprintln(os.Stderr, "almanac:", output.Clean(text))
+		}
+		os.Exit(exit.Status(err))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"almanac/cmd/almanac/internal/cli/exit"
 	"almanac/internal/fields"
 )
 
@@ -28,12 +29,12 @@ func explain(cmd *cobra.Command, args []string, err error) error {
 		}
 		return seeHelp(cmd, err, meantCommand(cmd, m[1], args))
 	}
-	if strings.HasPrefix(err.Error(), "accepts ") {
+	if strings.HasPrefix(err.Error(), "accepts ") || strings.HasPrefix(err.Error(), "requires ") {
 		return seeHelp(cmd, err, "")
 	}
 	for _, arg := range args { // -output json is -o with the value utput
 		if m := oneDash.FindStringSubmatch(arg); m != nil && cmd.Flags().Lookup(m[1]) != nil && !strings.Contains(err.Error(), "\nDid you mean") {
-			return fmt.Errorf("%w%s", err, didYouMean("--"+m[1]))
+			return exit.With(exit.Usage, fmt.Errorf("%w%s", err, didYouMean("--"+m[1])))
 		}
 	}
 	return err
@@ -47,7 +48,7 @@ var unknownCommand = regexp.MustCompile(`^unknown command "([^"]*)" for "almanac
 
 func seeHelp(cmd *cobra.Command, err error, meant string) error {
 	text, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n\nDid you mean this?")
-	return fmt.Errorf("%s%s\nRun \"%s --help\" for what is allowed", text, meant, cmd.CommandPath())
+	return exit.With(exit.Usage, fmt.Errorf("%s%s\nRun \"%s --help\" for what is allowed", text, meant, cmd.CommandPath()))
 }
 
 // didYouMean returns a line that asks whether something is meant; "" if it is not known.
@@ -64,15 +65,20 @@ var otherCommands = map[string]map[string][]string{
 		"create": {"add", "new", "generate", "make", "issue"}, "list": {"ls", "show", "get"},
 		"revoke": {"delete", "remove", "rm", "del"},
 	},
+	"job": {
+		"list": {"ls", "all"}, "get": {"show", "describe", "read", "status", "view"}, "create": {"add", "new", "put", "make"},
+		"edit": {"update", "patch", "change", "set"}, "run": {"trigger", "start", "execute", "fire"},
+		"enable": {"resume", "unpause", "on"}, "disable": {"pause", "suspend", "off"}, "delete": {"rm", "remove", "del"},
+		"history": {"log", "logs", "runs", "executions"}, "next": {"upcoming", "preview", "when"},
+		"why": {"explain", "diagnose"}, "watch": {"follow", "tail"}, "rerun": {"retry"},
+	},
+	"context": {"list": {"ls", "get"}, "use": {"switch", "set", "select"}, "remove": {"rm", "delete", "del"}, "add": {"create", "new"}},
 	"codec":   {"generate-key": {"genkey", "keygen", "key", "generate", "new-key"}},
 	"almanac": {"dev": {"start", "up", "standalone", "all"}, "server": {"serve", "run-server"}, "setup": {"init", "install", "migrate"}},
 }
 
-// Words that a user may type who looks for a client of the API, for one job and for many.
-var (
-	verbs = []string{"run", "trigger", "enable", "disable", "skip", "rerun", "delete", "remove", "rm", "pause", "resume"}
-	lists = []string{"list", "ls", "get", "show", "create", "put", "add", "apply", "history", "upcoming", "status"}
-)
+// ofJobs are words that a user may type who forgets the word job.
+var ofJobs = []string{"run", "enable", "disable", "skip", "rerun", "delete", "list", "get", "create", "edit", "history", "next", "why", "watch"}
 
 // meantCommand returns a line with what is most likely meant by a word where a command has none, or no argument.
 func meantCommand(cmd *cobra.Command, word string, args []string) string {
@@ -88,10 +94,8 @@ func meantCommand(cmd *cobra.Command, word string, args []string) string {
 	}
 	switch word = strings.ToLower(word); {
 	case cmd.HasParent():
-	case slices.Contains(verbs, word):
-		return "\nJobs are made, listed and run through the API, such as POST http://127.0.0.1:8080/jobCollections/default/jobs/NAME/run"
-	case strings.HasPrefix(word, "job"), strings.HasPrefix(word, "collection"), slices.Contains(lists, word):
-		return "\nJobs are made, listed and run through the API, such as GET http://127.0.0.1:8080/jobCollections/default/jobs"
+	case slices.Contains(ofJobs, word):
+		return didYouMean("almanac job " + word)
 	}
 	cmd.SuggestionsMinimumDistance = 2
 	if like := cmd.SuggestionsFor(word); len(like) > 0 {

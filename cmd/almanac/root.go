@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"almanac/cmd/almanac/internal/cli"
+	"almanac/cmd/almanac/internal/cli/base"
 	"almanac/cmd/almanac/internal/flags"
 	"almanac/cmd/almanac/internal/preview"
 	"almanac/cmd/almanac/internal/settings"
@@ -37,7 +39,7 @@ func newRoot(getenv settings.Lookup) *cobra.Command {
 retry like this, and if all fails do that". Every job is a Temporal workflow, so
 that no restart, crash or deployment loses an occurrence.
 
-Start with:  almanac dev
+Start with:  almanac dev, and in another terminal:  almanac job list
 
 "almanac COMMAND --help" lists the flags of a command. The environment variable
 beside a flag sets it as well; the flag wins. docs/configuration.md has the details.`,
@@ -47,6 +49,7 @@ beside a flag sets it as well; the flag wins. docs/configuration.md has the deta
 	}
 	root.SetUsageFunc(flags.Usage)
 	root.SetFlagErrorFunc(wrongFlag)
+	root.AddCommand(cli.Commands(base.Lookup(getenv))...)
 	root.AddCommand(newDev(getenv), newServer(getenv), newAPI(getenv), newWorker(getenv), newSetup(getenv),
 		newBackup(getenv), newRestore(getenv), newCodec(getenv), tokens.Command(getenv, built()),
 		preview.Command(getenv, built()), newHealthcheck(getenv), newVersion(getenv))

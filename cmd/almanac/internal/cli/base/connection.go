@@ -1,0 +1,155 @@
+package base
+
+import (
+	"cmp"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"almanac/client"
+	"almanac/cmd/almanac/internal/cli/contexts"
+	"almanac/cmd/almanac/internal/cli/output"
+	"almanac/cmd/almanac/internal/flags"
+	"almanac/internal/fields"
+)
+
+// What is used where nothing else is said: what almanac dev listens on and makes.
+const (
+	DefaultURL        = "http://127.0.0.1:8080"
+	DefaultCollection = "default"
+)
+
+// options are the values of the flags that all commands have.
+type options struct {
+	context   string
+	given     contexts.Context
+	token     string
+	format    output.Format
+	noHeads   bool
+	utc       bool
+	yes       bool
+	timeLimit time.Duration
+}
+
+// An endpoint is a context with what a command says otherwise.
+type endpoint struct {
+	contexts.Context
+
+	tokenText string // "": that of the file
+	timeLimit time.Duration
+}
+
+func (o *options) connectionFlags() flags.Group {
+	return flags.Group{Name: "Connection", Settings: []*flags.Setting{
+		{Flag: "context", Variable: "ALMANAC_CONTEXT", Value: flags.Text("name", &o.context),
+			Help: "Context to work in, in place of the current one; see almanac context."},
+		{Flag: "url", Variable: "ALMANAC_URL", Value: flags.Text("URL", &o.given.URL),
+			Help: "URL of the API; without a context " + DefaultURL + ", where almanac dev listens."},
+		{Flag: "token-file", Value: flags.File(&o.given.TokenFile),
+			Help: "File with the token to call with; $ALMANAC_TOKEN has one itself."},
+		{Variable: "ALMANAC_TOKEN", Value: flags.Text("secret", &o.token)},
+		{Flag: "ca-file", Value: flags.File(&o.given.CAFile),
+			Help: "PEM file of further certificate authorities that the API's certificate may be of."},
+		{Flag: "subscription", Variable: "ALMANAC_SUBSCRIPTION", Value: flags.Text("id", &o.given.Subscription),
+			Help: "Subscription of the resource group."},
+		{Flag: "resource-group", Short: "g", Variable: "ALMANAC_RESOURCE_GROUP",
+			Value: flags.Text("name", &o.given.ResourceGroup), Help: "Resource group of the job collections."},
+		{Flag: "collection", Short: "c", Variable: "ALMANAC_COLLECTION", Value: flags.Text("name", &o.given.Collection),
+			Help: "Job collection of the jobs that are named without one; without a context " + DefaultCollection + "."},
+		{Flag: "timeout", Value: flags.Duration(&o.timeLimit, time.Second, time.Hour), Default: "60s",
+			Help: "How long to wait for the beginning of an answer."},
+	}}
+}
+
+func (o *options) outputFlags() flags.Group {
+	return flags.Group{Name: "Output", Settings: []*flags.Setting{
+		{Flag: "output", Short: "o", Default: "table",
+			Value: flags.NewValue("format", "table, wide, json, yaml, name, jsonpath=PATH", func(text string) (err error) {
+				o.format, err = output.ParseFormat(text)
+				return err
+			}, output.Words...),
+			Help: "What is printed: a table, or for programs JSON, YAML, names, or a part of the JSON."},
+		{Flag: "no-headers", Value: flags.Bool(&o.noHeads), Help: "Print tables without headings."},
+		{Flag: "utc", Value: flags.Bool(&o.utc), Help: "Show times in tables in UTC, not in the time zone of this machine."},
+		{Flag: "yes", Short: "y", Value: flags.Bool(&o.yes),
+			Help: "Ask nothing. Without a terminal, what would be asked is refused without it."},
+	}}
+}
+
+// place returns where to work, and the name of the context that says so.
+func (o *options) place(known *contexts.File) (endpoint, string, error) {
+	name := cmp.Or(o.context, known.Current)
+	of, found := known.Contexts[name]
+	if !found && name != "" {
+		return endpoint{}, "", unknownContext(name, known)
+	}
+	at := endpoint{Context: of, tokenText: o.token, timeLimit: o.timeLimit}
+	if o.given.URL != "" && strings.TrimRight(o.given.URL, "/") != strings.TrimRight(of.URL, "/") {
+		at.TokenFile, at.CAFile = "", "" // they are for the API of the context alone
+	}
+	at.URL = cmp.Or(o.given.URL, of.URL, DefaultURL)
+	at.CAFile = cmp.Or(o.given.CAFile, at.CAFile)
+	at.Collection = cmp.Or(o.given.Collection, of.Collection, DefaultCollection)
+	at.Subscription = cmp.Or(o.given.Subscription, of.Subscription)
+	at.ResourceGroup = cmp.Or(o.given.ResourceGroup, of.ResourceGroup)
+	if at.Subscription != "" || at.ResourceGroup != "" {
+		at.Subscription = cmp.Or(at.Subscription, client.DefaultSubscription)
+		at.ResourceGroup = cmp.Or(at.ResourceGroup, client.DefaultResourceGroup)
+	}
+	if o.given.TokenFile != "" {
+		at.TokenFile, at.tokenText = o.given.TokenFile, ""
+	}
+	return at, name, nil
+}
+
+func unknownContext(name string, known *contexts.File) error {
+	if near := fields.Nearest(name, known.Names()); near != "" {
+		return fmt.Errorf("there is no context %q, did you mean %s?", name, near)
+	}
+	return fmt.Errorf("there is no context %q; \"almanac context list\" has those that there are", name)
+}
+
+// token returns the token to call with; "" for none.
+func (e endpoint) token() (string, error) {
+	if e.tokenText != "" || e.TokenFile == "" {
+		return strings.TrimSpace(e.tokenText), nil
+	}
+	text, err := os.ReadFile(e.TokenFile)
+	if err != nil {
+		return "", fmt.Errorf("the token: %w", err)
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" || strings.ContainsAny(token, "\r\n \t") {
+		return "", fmt.Errorf("%s does not hold a token alone; the file of the server's tokens has their hashes, and is "+
+			"not for callers", e.TokenFile)
+	}
+	return token, nil
+}
+
+// transport returns what connects to the API.
+func (e endpoint) transport() (http.RoundTripper, error) {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.ResponseHeaderTimeout = e.timeLimit
+	t.MaxIdleConnsPerHost = 16
+	if e.CAFile == "" {
+		return t, nil
+	}
+	text, err := os.ReadFile(e.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("certificate authorities: %w", err)
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool()
+	}
+	if !roots.AppendCertsFromPEM(text) {
+		return nil, errors.New(e.CAFile + " has no certificate in PEM, which begins with -----BEGIN CERTIFICATE")
+	}
+	t.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	return t, nil
+}

@@ -1,0 +1,15 @@
+// Package cli is the client: the commands that call the API.
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"almanac/cmd/almanac/internal/cli/base"
+	"almanac/cmd/almanac/internal/cli/context"
+	"almanac/cmd/almanac/internal/cli/job"
+)
+
+// Commands returns the commands of the client.
+func Commands(getenv base.Lookup) []*cobra.Command {
+	return []*cobra.Command{job.Command(getenv), context.Command(getenv)}
+}

@@ -1,0 +1,127 @@
+// Package contexts keeps the places that a user works at: the URL of an API, who calls it, and where in it names are.
+package contexts
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"almanac/internal/files"
+)
+
+// A Context is a place.
+type Context struct {
+	URL           string `yaml:"url" json:"url"`
+	TokenFile     string `yaml:"tokenFile,omitempty" json:"tokenFile,omitempty"` // of the text of a token
+	CAFile        string `yaml:"caFile,omitempty" json:"caFile,omitempty"`
+	Subscription  string `yaml:"subscription,omitempty" json:"subscription,omitempty"`
+	ResourceGroup string `yaml:"resourceGroup,omitempty" json:"resourceGroup,omitempty"`
+	Collection    string `yaml:"collection,omitempty" json:"collection,omitempty"`
+}
+
+// A File is all contexts of a user. The zero value has none.
+type File struct {
+	Current  string             `yaml:"current,omitempty"`
+	Contexts map[string]Context `yaml:"contexts,omitempty"`
+}
+
+// Variable is the environment variable with the path of the file, if that is another one than [Path] returns.
+const Variable = "ALMANAC_CONTEXTS"
+
+// Path returns the path of the file: in the directory of the user's configuration, as [os.UserConfigDir] has it, or ""
+// if that is not known. getenv is as [os.LookupEnv].
+func Path(getenv func(string) (string, bool)) string {
+	if path, _ := getenv(Variable); path != "" {
+		return path
+	}
+	dir := configDir(getenv)
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "almanac", "contexts.yaml")
+}
+
+func configDir(getenv func(string) (string, bool)) string {
+	value := func(name string) string { v, _ := getenv(name); return v }
+	if runtime.GOOS == "windows" {
+		return value("AppData")
+	}
+	home := value("HOME")
+	switch {
+	case runtime.GOOS == "darwin" && home != "":
+		return filepath.Join(home, "Library", "Application Support")
+	case runtime.GOOS != "darwin" && filepath.IsAbs(value("XDG_CONFIG_HOME")):
+		return value("XDG_CONFIG_HOME")
+	case home != "":
+		return filepath.Join(home, ".config")
+	}
+	return ""
+}
+
+// Load reads a file. One that does not exist has no contexts.
+func Load(path string) (*File, error) {
+	if path == "" {
+		return parse(nil)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	f, err := parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, nil
+}
+
+func parse(text []byte) (*File, error) {
+	f := new(File)
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	if err := d.Decode(f); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if f.Contexts == nil {
+		f.Contexts = map[string]Context{}
+	}
+	return f, nil
+}
+
+// Change changes a file, which is made for its owner alone if it does not exist. Changes by several programs happen one
+// after the other.
+func Change(path string, change func(*File) error) error {
+	if path == "" {
+		return errors.New("there is no directory for the file of contexts: set $HOME or $" + Variable)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return files.Change(path, true, func(text []byte) ([]byte, error) {
+		f, err := parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if err := change(f); err != nil {
+			return nil, err
+		}
+		return yaml.Marshal(f)
+	})
+}
+
+// Names returns the names of the contexts, sorted.
+func (f *File) Names() []string {
+	names := make([]string, 0, len(f.Contexts))
+	for name := range f.Contexts {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -86,8 +86,13 @@ func (c *Client) Forecast(ctx context.Context, of Scope, w Window) (found Foreca
 
 // ForecastBeside is Forecast with the next occurrences of a job that is not stored, and how many others are due with
 // each.
-func (c *Client) ForecastBeside(ctx context.Context, of Scope, w Window, p Preview) (found Forecast, err error) {
-	m := message{method: http.MethodPost, at: c.scoped(of, "forecast"), query: w.query(), body: p}
+func (c *Client) ForecastBeside(ctx context.Context, of Scope, w Window, p Preview) (Forecast, error) {
+	return c.ForecastBesideBody(ctx, of, w, p)
+}
+
+// ForecastBesideBody is ForecastBeside for any body, such as a [encoding/json.RawMessage].
+func (c *Client) ForecastBesideBody(ctx context.Context, of Scope, w Window, body any) (found Forecast, err error) {
+	m := message{method: http.MethodPost, at: c.scoped(of, "forecast"), query: w.query(), body: body}
 	_, err = c.call(ctx, m, &found)
 	return found, err
 }

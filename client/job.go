@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"net/http"
 	"strings"
@@ -106,6 +107,20 @@ func (c *Client) JobsPage(ctx context.Context, collection string, l List) (Page[
 // Job returns a job.
 func (c *Client) Job(ctx context.Context, collection, name string, conditions ...Condition) (Job, error) {
 	return jobOf(get[Job](ctx, c, c.jobAt(collection, name), conditions...))
+}
+
+// JobBody returns a job as the API answers it, in JSON, with the order of its members, and its ETag.
+func (c *Client) JobBody(ctx context.Context, collection, name string) (body json.RawMessage, etag string, err error) {
+	body, a, err := get[json.RawMessage](ctx, c, c.jobAt(collection, name))
+	if err != nil {
+		return nil, "", err
+	}
+	return body, a.header.Get("ETag"), nil
+}
+
+// JobBodies returns the jobs of a job collection as [Client.JobBody] does, in order of creation.
+func (c *Client) JobBodies(ctx context.Context, collection string, l List) iter.Seq2[json.RawMessage, error] {
+	return lists[json.RawMessage](ctx, c, c.collectionAt(collection, "jobs"), nil, l)
 }
 
 // PutJob creates or replaces a job. Secrets that are left out are kept if they still belong to the same target.

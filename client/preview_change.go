@@ -34,13 +34,20 @@ type ChangeRun struct {
 // PreviewChange returns what a PUT of a job would do to its next runs: take of each definition, or 10 if it is 0.
 func (c *Client) PreviewChange(
 	ctx context.Context, collection, name string, take int, p JobProperties,
+) (ChangePreview, error) {
+	return c.PreviewChangeBody(ctx, collection, name, take, Job{Properties: p})
+}
+
+// PreviewChangeBody is PreviewChange for any body, such as a [encoding/json.RawMessage].
+func (c *Client) PreviewChangeBody(
+	ctx context.Context, collection, name string, take int, body any,
 ) (found ChangePreview, err error) {
 	query := url.Values{}
 	if take > 0 {
 		query.Set("take", strconv.Itoa(take))
 	}
 	m := message{
-		method: http.MethodPost, at: c.jobAt(collection, name, "previewChange"), query: query, body: Job{Properties: p},
+		method: http.MethodPost, at: c.jobAt(collection, name, "previewChange"), query: query, body: body,
 	}
 	_, err = c.call(ctx, m, &found)
 	return found, err

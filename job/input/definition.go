@@ -36,6 +36,8 @@ type ParseOptions struct {
 
 	CheckTarget CheckTarget // nil: nothing is refused
 
+	SecretsLater bool // secrets that are left out are no error: the definition is read to be compared
+
 	actionOptional bool // the action may be absent
 	built          bool // the definition was built in Go: what a writer most likely did not mean is in it on purpose
 }
@@ -304,6 +306,7 @@ func (p *parser) definition(n *fields.Node, o ParseOptions) job.Definition {
 		inner.Remove("errorAction")
 	}
 	d := job.Definition{}
+	p.secretsLater = o.SecretsLater
 	p.Rules = p.limits.rules(zone, states...)
 	list := n.Member("notifications")
 	p.prepareTargets(list, p.pathOf("notifications"))

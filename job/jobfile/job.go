@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -85,6 +86,20 @@ func (j Job) At(member string) Place {
 		return Place{File: j.File}
 	}
 	return Place{j.File, n.Line, n.Column}
+}
+
+// Has reports whether a job has a member of the properties, such as state, that is not null.
+func (j Job) Has(member string) bool {
+	n := child(j.Properties, member)
+	return n != nil && !isNull(n)
+}
+
+// With returns a copy of the job with a text as a member of the properties that it lacks.
+func (j Job) With(member, value string) Job {
+	properties := *j.Properties
+	properties.Content = append(slices.Clone(properties.Content), text(member), text(value))
+	j.Properties = &properties
+	return j
 }
 
 // Place returns where the job begins.

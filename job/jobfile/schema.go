@@ -78,3 +78,7 @@ var contracts = sync.OnceValue(func() contract {
 	visit(whole.Defs["JobProperties"], "properties")
 	return c
 })
+
+// IsSecret reports whether the member at a path, such as properties.action.request.authentication.password, is a secret,
+// which no answer has.
+func IsSecret(path string) bool { return contracts().secret(path) }

@@ -1,0 +1,286 @@
+package wanted
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"almanac/client"
+	"almanac/internal/fields"
+	"almanac/job/jobfile"
+)
+
+// Options say how a plan is made and done.
+type Options struct {
+	Client *client.Client // of the resource group of the directory
+	Now    func() time.Time
+
+	Take     int // runs before and after a change; 0: 10
+	Previews int // changes of which the other jobs that are due are asked; 0: 500, below: none
+	Parallel int // requests at the same time; 0: 16
+}
+
+func (o Options) withDefaults() Options {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	o.Take, o.Previews, o.Parallel = cmp.Or(o.Take, 10), cmp.Or(o.Previews, 500), cmp.Or(o.Parallel, 16)
+	return o
+}
+
+// An Action is what has to be done for a job.
+type Action string
+
+// The actions.
+const (
+	Create Action = "create"
+	Update Action = "update"
+	Keep   Action = "unchanged"
+)
+
+// A Change is a job of a plan.
+type Change struct {
+	Collection string  `json:"collection"`
+	Name       string  `json:"name"`
+	Action     Action  `json:"action"`
+	File       string  `json:"file,omitempty"`
+	Line       int     `json:"line,omitempty"`
+	Fields     []Field `json:"fields,omitempty"`
+
+	// Secrets are the members with references, which are not compared.
+	Secrets []string `json:"secretsNotCompared,omitempty"`
+
+	// Runs are the next runs; nil if the change moves none, and for a job that stays as it is.
+	Runs *Runs `json:"runs,omitempty"`
+
+	job  *jobfile.Job
+	etag string
+	is   *actual
+}
+
+func (c *Change) name() string { return c.Collection + "/" + c.Name }
+
+// A Plan is what has to be done for the jobs of a directory.
+type Plan struct {
+	Changes []*Change // of all jobs, in the order of their names
+
+	options Options
+}
+
+// New compares the jobs of a directory with those of the server. The error joins all jobs that could not be compared.
+func New(ctx context.Context, o Options, d Directory) (*Plan, error) {
+	o = o.withDefaults()
+	p := &Plan{options: o}
+	byCollection := map[string][]*Change{}
+	for i := range d.Jobs {
+		j := &d.Jobs[i]
+		c := &Change{Collection: j.Collection, Name: j.Name, File: j.File, Line: j.Place().Line, job: j}
+		for _, r := range j.References() {
+			c.Secrets = append(c.Secrets, strings.TrimPrefix(r.Path, "properties."))
+		}
+		p.Changes = append(p.Changes, c)
+		key := fields.Normalize(j.Collection)
+		byCollection[key] = append(byCollection[key], c)
+	}
+	slices.SortFunc(p.Changes, func(a, b *Change) int {
+		return cmp.Or(cmp.Compare(keyOf(a.Collection, ""), keyOf(b.Collection, "")), cmp.Compare(keyOf("", a.Name), keyOf("", b.Name)))
+	})
+	var failed problems
+	var g errgroup.Group
+	g.SetLimit(4)
+	for _, changes := range byCollection {
+		g.Go(func() error {
+			failed.add(p.read(ctx, changes, &failed))
+			return nil
+		})
+	}
+	_ = g.Wait() // the errors are in failed
+	each(runtime.GOMAXPROCS(0), p.Changes, func(c *Change) { failed.add(c.compare(o.Now())) })
+	each(o.Parallel, p.Changes, func(c *Change) {
+		if c.Action == Update && c.etag == "" { // an entry of a list has none
+			failed.add(p.again(ctx, c))
+		}
+	})
+	if err := failed.joined(); err != nil {
+		return p, err
+	}
+	p.preview(ctx, &failed)
+	return p, failed.joined()
+}
+
+// problems collects errors of calls at the same time.
+type problems struct {
+	mu  sync.Mutex
+	all []error
+}
+
+func (p *problems) add(err error) {
+	if err == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all = append(p.all, err)
+}
+
+// joined returns the errors, sorted; a hundred at most.
+func (p *problems) joined() error {
+	slices.SortFunc(p.all, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	p.all = slices.CompactFunc(p.all, func(a, b error) bool { return a.Error() == b.Error() })
+	const most = 100
+	if more := len(p.all) - most; more > 0 {
+		p.all = append(p.all[:most:most], fmt.Errorf("and %d more problems", more))
+	}
+	return errors.Join(p.all...)
+}
+
+// each calls do for each item, for so many at the same time.
+func each[T any](parallel int, items []T, do func(T)) {
+	var g errgroup.Group
+	g.SetLimit(parallel)
+	for _, item := range items {
+		g.Go(func() error {
+			do(item)
+			return nil
+		})
+	}
+	_ = g.Wait() // no call returns an error
+}
+
+// fewJobs is up to how many jobs of a collection are read one by one.
+const fewJobs = 20
+
+// read reads the jobs of a collection that changes are about.
+func (p *Plan) read(ctx context.Context, changes []*Change, failed *problems) error {
+	if len(changes) <= fewJobs {
+		each(p.options.Parallel, changes, func(c *Change) { failed.add(p.readOne(ctx, c)) })
+		return nil
+	}
+	wanted := map[string]*Change{}
+	for _, c := range changes {
+		wanted[keyOf("", c.Name)] = c
+	}
+	collection := changes[0].Collection
+	for body, err := range p.options.Client.JobBodies(ctx, collection, client.List{}) {
+		if unread, ok := errors.AsType[*client.UnreadError](err); ok {
+			_, name := client.NamesOf(unread.Name)
+			if c := wanted[keyOf("", name)]; c != nil {
+				failed.add(p.readOne(ctx, c))
+			}
+			continue
+		}
+		if err != nil {
+			return missing(collection, err)
+		}
+		_, name := client.NamesOf(nameIn(body))
+		if c := wanted[keyOf("", name)]; c != nil {
+			if c.is, err = readActual(body, ""); err != nil {
+				failed.add(fmt.Errorf("%s: %w", c.name(), err))
+			}
+		}
+	}
+	return nil
+}
+
+// missing explains that a job collection is not there.
+func missing(collection string, err error) error {
+	if client.IsNotFound(err) {
+		return fmt.Errorf("job collection %s does not exist, or may not be seen: create it first", collection)
+	}
+	return fmt.Errorf("job collection %s: %w", collection, err)
+}
+
+// readOne reads the job that a change is about, if it is there.
+func (p *Plan) readOne(ctx context.Context, c *Change) error {
+	c.is, c.etag = nil, ""
+	body, etag, err := p.options.Client.JobBody(ctx, c.Collection, c.Name)
+	if client.IsNotFound(err) {
+		return p.requireCollection(ctx, c.Collection)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.name(), err)
+	}
+	if c.is, err = readActual(body, etag); err != nil {
+		return fmt.Errorf("%s: %w", c.name(), err)
+	}
+	c.etag = etag
+	return nil
+}
+
+// requireCollection returns an error if a collection is not there.
+func (p *Plan) requireCollection(ctx context.Context, name string) error {
+	if _, err := p.options.Client.Collection(ctx, name); err != nil {
+		return missing(name, err)
+	}
+	return nil
+}
+
+// again reads the job of a change once more, and compares it.
+func (p *Plan) again(ctx context.Context, c *Change) error {
+	if err := p.readOne(ctx, c); err != nil {
+		return err
+	}
+	return c.compare(p.options.Now())
+}
+
+// compare decides what has to be done.
+func (c *Change) compare(now time.Time) error {
+	want, err := definitionOf(c.job, c.is, now)
+	if err != nil {
+		return err
+	}
+	c.Action, c.Fields = Create, nil
+	if c.is == nil {
+		return nil
+	}
+	if c.Fields, err = differences(&c.is.definition, &want); err != nil {
+		return fmt.Errorf("%s: %w", c.name(), err)
+	}
+	c.Action = Keep
+	if len(c.Fields) > 0 {
+		c.Action = Update
+	}
+	return nil
+}
+
+// A Summary counts the jobs of a plan.
+type Summary struct {
+	Create    int `json:"create"`
+	Update    int `json:"update"`
+	Unchanged int `json:"unchanged"`
+
+	// Secrets are the jobs that stay as they are, but for secrets, which were not compared.
+	Secrets int `json:"secretsNotCompared"`
+}
+
+// Summary returns how many jobs of a plan have to be created and changed.
+func (p *Plan) Summary() (s Summary) {
+	for _, c := range p.Changes {
+		switch {
+		case c.Action == Create:
+			s.Create++
+		case c.Action == Update:
+			s.Update++
+		default:
+			s.Unchanged++
+			if len(c.Secrets) > 0 {
+				s.Secrets++
+			}
+		}
+	}
+	return s
+}
+
+// Changed returns whether anything has to be done.
+func (p *Plan) Changed() bool {
+	s := p.Summary()
+	return s.Create+s.Update > 0
+}

@@ -1,0 +1,219 @@
+package wanted
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+
+	"almanac/internal/fields"
+)
+
+// JSON writes a plan for programs: its summary, and the jobs that are created or changed, or whose secrets were not
+// compared.
+func (p *Plan) JSON(w io.Writer) error {
+	shown := struct {
+		Summary Summary   `json:"summary"`
+		Changes []*Change `json:"changes"`
+	}{p.Summary(), []*Change{}}
+	for _, c := range p.Changes {
+		if c.Action != Keep || len(c.Secrets) > 0 {
+			shown.Changes = append(shown.Changes, c)
+		}
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(shown)
+}
+
+// Text writes a plan for people.
+func (p *Plan) Text(w io.Writer) error {
+	var b strings.Builder
+	for _, c := range p.Changes {
+		if c.Action != Keep {
+			c.text(&b)
+		}
+	}
+	b.WriteString(p.Summary().String() + "\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// String returns the summary as a sentence.
+func (s Summary) String() string {
+	text := fmt.Sprintf("%d to create, %d to change, %d unchanged", s.Create, s.Update, s.Unchanged)
+	if s.Create+s.Update == 0 {
+		text = fmt.Sprintf("No changes: %s as the files say", jobs(s.Unchanged))
+	}
+	if s.Secrets > 0 {
+		text += fmt.Sprintf(" (%s with secrets, which were not compared)", jobs(s.Secrets))
+	}
+	return text + "."
+}
+
+func jobs(n int) string {
+	if n == 1 {
+		return "1 job"
+	}
+	return fmt.Sprintf("%d jobs", n)
+}
+
+var marks = map[Action]string{Create: "+", Update: "~"}
+
+func (c *Change) text(b *strings.Builder) {
+	fmt.Fprintf(b, "%s %s  (%s:%d)\n", marks[c.Action], c.name(), c.File, c.Line)
+	for _, f := range c.Fields {
+		fmt.Fprintf(b, "    %s: %s → %s\n", f.Path, shown(f.From), shown(f.To))
+	}
+	for _, s := range c.Secrets {
+		fmt.Fprintf(b, "    %s: secret: not compared\n", s)
+	}
+	if c.Runs == nil {
+		if c.Action == Update {
+			b.WriteString("    runs: none moves\n")
+		}
+		b.WriteString("\n")
+		return
+	}
+	fmt.Fprintf(b, "    runs: %s\n", c.Runs.summary())
+	for _, r := range c.Runs.Runs {
+		fmt.Fprintf(b, "      %s\n", r.text(c.Runs.NotDue == ""))
+	}
+	b.WriteString("\n")
+}
+
+// shown returns a value in a line of a plan.
+func shown(v json.RawMessage) string {
+	if v == nil {
+		return "(none)"
+	}
+	return fields.Cut(visible(string(v)), 200)
+}
+
+// visible returns a text without characters that move the cursor or change the direction of writing.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, s)
+}
+
+// summary returns what becomes of the runs, in words.
+func (r *Runs) summary() string {
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		word string
+	}{{r.Same, "unchanged"}, {r.Moved, "moved"}, {r.Added, "added"}, {r.Dropped, "dropped"}} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.word))
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"none"}
+	}
+	text := strings.Join(parts, ", ")
+	switch {
+	case r.WasText != "" && r.WasText != r.Text:
+		text += fmt.Sprintf(" (%s → %s)", r.WasText, orNone(r.Text, "once"))
+	case r.Text != "":
+		text += " (" + r.Text + ")"
+	}
+	if r.NotDue != "" {
+		text += "; " + r.NotDue
+	}
+	return visible(text)
+}
+
+func orNone(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+// text returns a run in a line. Others are shown if they are known.
+func (r Run) text(others bool) string {
+	var text string
+	switch r.Change {
+	case "moved":
+		text = "~ " + instant(r.Was) + " → " + instant(r.WillBe)
+	case "added":
+		text = "+ " + instant(r.WillBe)
+	case "dropped":
+		return "- " + instant(r.Was)
+	default:
+		text = "  " + instant(r.WillBe)
+	}
+	if others && r.Others > 0 {
+		text += fmt.Sprintf("  with %d others in that second", r.Others)
+	}
+	return text
+}
+
+func instant(t time.Time) string { return t.UTC().Format("Mon 2006-01-02T15:04:05Z") }
+
+// Markdown writes a plan for a comment on a pull request.
+func (p *Plan) Markdown(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("### Plan of jobs\n\n" + p.Summary().String() + "\n")
+	for _, c := range p.Changes {
+		if c.Action != Keep {
+			c.markdown(&b)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (c *Change) markdown(b *strings.Builder) {
+	fmt.Fprintf(b, "\n<details><summary>%s %s: %s</summary>\n\n", marks[c.Action], code(c.name()), c.Action)
+	if len(c.Fields)+len(c.Secrets) > 0 {
+		b.WriteString("| member | before | after |\n|---|---|---|\n")
+		for _, f := range c.Fields {
+			fmt.Fprintf(b, "| %s | %s | %s |\n", code(f.Path), code(shown(f.From)), code(shown(f.To)))
+		}
+		for _, s := range c.Secrets {
+			fmt.Fprintf(b, "| %s | secret: not compared | |\n", code(s))
+		}
+		b.WriteString("\n")
+	}
+	if c.Runs != nil {
+		fmt.Fprintf(b, "Runs: %s\n\n", html.EscapeString(c.Runs.summary()))
+		if len(c.Runs.Runs) > 0 {
+			b.WriteString("| before | after | others due |\n|---|---|---|\n")
+		}
+		for _, r := range c.Runs.Runs {
+			fmt.Fprintf(b, "| %s | %s | %s |\n", cell(r.Was), cell(r.WillBe), r.others(c.Runs.NotDue == ""))
+		}
+	} else if c.Action == Update {
+		b.WriteString("Runs: none moves.\n")
+	}
+	b.WriteString("\n</details>\n")
+}
+
+func (r Run) others(known bool) string {
+	if !known || r.WillBe.IsZero() {
+		return ""
+	}
+	return fmt.Sprint(r.Others)
+}
+
+func cell(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return instant(t)
+}
+
+// code returns a text as code in a cell of a table, whatever it has.
+func code(text string) string {
+	escaped := html.EscapeString(visible(text))
+	return "<code>" + strings.NewReplacer("|", "&#124;", "`", "&#96;", "*", "&#42;", "_", "&#95;", "[", "&#91;", "@", "&#64;", "\\", "&#92;").Replace(escaped) + "</code>"
+}

@@ -205,13 +205,7 @@ func (v *jobView) trouble(j *client.Job, clock clock) {
 
 // curl returns lines of a shell that do the same as the page.
 func curl(p *page, collection, name string, j *client.Job) string {
-	base := "http://" + p.r.Host
-	if p.console.PublicURL != nil {
-		base = strings.TrimSuffix(p.console.PublicURL.String(), "/")
-	} else if p.r.TLS != nil {
-		base = "https://" + p.r.Host
-	}
-	path := base + "/jobCollections/" + url.PathEscape(collection) + "/jobs/" + url.PathEscape(name)
+	path := p.base() + "/jobCollections/" + url.PathEscape(collection) + "/jobs/" + url.PathEscape(name)
 	auth := ""
 	if p.Caller.Name != "" {
 		auth = `-H "Authorization: Bearer $TOKEN" `

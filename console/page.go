@@ -30,10 +30,13 @@ type page struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	ctx     context.Context // of calls of the API, as the caller
+	most    time.Duration   // how long those may take in all; 0: no limit of its own
 
 	template string
 	status   int
-	refused  error // why the caller may not send the request
+	refused  error  // why the caller may not send the request
+	moved    string // the path at which the page is, if that is another one
+	text     string // what is sent instead of the page, as Markdown; "" for the page
 
 	Title   string
 	Current string // the entry of the navigation
@@ -94,7 +97,7 @@ type navEntry struct{ Name, Path string }
 
 // Nav returns the navigation.
 func (p *page) Nav() []navEntry {
-	return []navEntry{{"Home", "/"}, {"Jobs", "/jobs"}, {"Activity", "/activity"}, {"About", "/about"}}
+	return []navEntry{{"Home", "/"}, {"Jobs", "/jobs"}, {"Activity", "/activity"}, {"Incident", "/incident"}, {"About", "/about"}}
 }
 
 // names returns the collection and the job that the path names.
@@ -255,14 +258,27 @@ func (s *Console) show(p *page, err error) {
 		}
 		s.fail(p, err)
 	}
+	if p.moved != "" && err == nil {
+		s.redirect(p.w, p.r, p.moved)
+		return
+	}
+	if p.text != "" && err == nil {
+		p.write("text/markdown; charset=utf-8", []byte(p.text))
+		return
+	}
 	var text bytes.Buffer
 	if err := templates[p.template].ExecuteTemplate(&text, "page", p); err != nil {
 		s.logError(p, err)
 		http.Error(p.w, "The page could not be made. The log of Almanac says why.", http.StatusInternalServerError)
 		return
 	}
+	p.write("text/html; charset=utf-8", text.Bytes())
+}
+
+// write sends the body of the answer.
+func (p *page) write(kind string, body []byte) {
 	h := p.w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Type", kind)
 	h.Set("Vary", "Accept-Encoding, Cookie")
 	zipped := strings.Contains(p.r.Header.Get("Accept-Encoding"), "gzip")
 	if zipped {
@@ -273,10 +289,10 @@ func (s *Console) show(p *page, err error) {
 	case p.r.Method == http.MethodHead:
 	case zipped: // what is secret in a page, the token of its forms, is another text each time
 		out, _ := gzip.NewWriterLevel(p.w, gzip.BestSpeed) // the level is valid
-		_, _ = out.Write(text.Bytes())                     // the caller may be gone
+		_, _ = out.Write(body)                             // the caller may be gone
 		_ = out.Close()
 	default:
-		_, _ = p.w.Write(text.Bytes()) // the caller may be gone
+		_, _ = p.w.Write(body) // the caller may be gone
 	}
 }
 

@@ -14,9 +14,12 @@ import (
 const pageTime = 10 * time.Second
 
 // limit ends the page's calls of the API after pageTime, or when the function that it returns is called.
-func (p *page) limit() context.CancelFunc {
-	ctx, cancel := context.WithTimeout(p.ctx, pageTime)
-	p.ctx = ctx
+func (p *page) limit() context.CancelFunc { return p.limitTo(pageTime) }
+
+// limitTo is limit with another time.
+func (p *page) limitTo(most time.Duration) context.CancelFunc {
+	ctx, cancel := context.WithTimeout(p.ctx, most)
+	p.ctx, p.most = ctx, most
 	return cancel
 }
 
@@ -74,7 +77,7 @@ func (p *page) lost(err error) string {
 		return "An internal error happened; the log of the API has it."
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Sprintf("It took longer than %d s. What was read is remembered for a while: load the page again.", pageTime/time.Second)
+		return fmt.Sprintf("It took longer than %d s. What was read is remembered for a while: load the page again.", p.most/time.Second)
 	}
 	return err.Error()
 }

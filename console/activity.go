@@ -135,6 +135,10 @@ func (s *Console) activity(p *page) error {
 	if err := firstOf(errs); err != nil {
 		v.Lost = p.lost(err)
 	}
+	if q.Get("before") == "" {
+		p.Live = p.liveOf(p.below(), "")
+		p.Live.Since = p.Clock.Now.UnixMilli()
+	}
 	p.template, p.Title, p.Current, p.Main = "activity", "Activity", "Activity", v
 	return nil
 }

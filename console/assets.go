@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-//go:embed assets/*.css
+//go:embed assets/*.css assets/*.js
 var assetFiles embed.FS
 
 //go:embed assets/marks.svg

@@ -75,6 +75,7 @@ type Console struct {
 	prefix string // of the paths that browsers use, without a slash at its end
 	secure bool   // browsers reach it by TLS
 	words  cache
+	looks  looks
 	mux    *http.ServeMux
 }
 
@@ -90,11 +91,12 @@ func New(o Options) (*Console, error) {
 	if o.Who == nil {
 		o.Who = func(*http.Request) (Caller, error) { return anyone, nil }
 	}
-	c, err := client.New("http://localhost", client.Options{Transport: client.ServedBy(o.API)})
+	s := &Console{Options: o, mux: http.NewServeMux()}
+	c, err := client.New("http://localhost", client.Options{Transport: client.ServedBy(s.looks.counting(o.API))})
 	if err != nil {
 		return nil, err
 	}
-	s := &Console{Options: o, client: c, mux: http.NewServeMux()}
+	s.client = c
 	if o.PublicURL != nil {
 		s.prefix, s.secure = strings.TrimSuffix(o.PublicURL.EscapedPath(), "/"), o.PublicURL.Scheme == "https"
 	}
@@ -114,6 +116,9 @@ func (s *Console) routes() {
 	} {
 		s.mux.HandleFunc("GET "+root+path, s.reading(show))
 	}
+	for path, see := range s.livePaths() {
+		s.mux.HandleFunc("GET "+root+"/live"+strings.TrimSuffix(path, "/"), s.watching(see))
+	}
 	for path, do := range map[string]func(*page) (string, error){
 		job + "/run": s.run, job + "/skip": s.skip, job + "/enable": s.enable, job + "/disable": s.disable,
 		job + "/rerun": s.rerun, job + "/delete": s.deleteJob,
@@ -132,6 +137,7 @@ func (s *Console) routes() {
 // Before returns a handler that answers requests to the console, sends browsers that ask for / there, and passes all
 // others to next.
 func (s *Console) Before(next http.Handler) http.Handler {
+	next = s.looks.counting(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked := r.URL.Path
 		switch {

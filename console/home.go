@@ -101,6 +101,7 @@ func (s *Console) home(p *page) error {
 		v.New = p.Link("/new")
 	}
 	v.Lost = p.sections(v, &failing)
+	p.Live = p.liveOf("", versionOfHome(&failing))
 	p.template, p.Title, p.Current, p.Main = "home", "Home", "Home", v
 	return nil
 }

@@ -88,6 +88,9 @@ func (s *Console) job(p *page) error {
 	if err := p.changes(v, clock); err != nil {
 		return err
 	}
+	if found, err := s.client.Summaries(p.ctx, client.InCollection(collection), oneJob(name)); err == nil && p.r.URL.Query().Get("before") == "" {
+		p.Live = p.liveOf(p.below(), versionOfJobs(&found))
+	}
 	v.numbers(&j, clock)
 	v.trouble(&j, clock)
 	p.allow(v, &j, clock)
@@ -139,8 +142,13 @@ func (v *jobView) numbers(j *client.Job, clock clock) {
 	add := func(value, text string, times ...*stamp) {
 		v.Numbers = append(v.Numbers, number{template.HTML("<b>" + escape(value) + "</b>"), text, times}) //nolint:gosec // escaped
 	}
+	addRel := func(at time.Time, text string) {
+		rel := clock.rel(at)
+		v.Numbers = append(v.Numbers, number{template.HTML(`<b><time datetime="` + rel.UTC + `" data-rel="` + rel.Rel + `">` + escape(rel.Text) + "</time></b>"), //nolint:gosec // escaped
+			text, []*stamp{clock.at(at)}})
+	}
 	if !s.NextExecutionTime.IsZero() && j.Properties.State == client.JobEnabled && !s.NextExecutionTime.Before(clock.Now) {
-		add(clock.distance(s.NextExecutionTime), "next run,", clock.at(s.NextExecutionTime))
+		addRel(s.NextExecutionTime, "next run,")
 	}
 	switch {
 	case s.ConsecutiveFailures > 0 && !s.LastSuccessTime.IsZero():
@@ -148,7 +156,7 @@ func (v *jobView) numbers(j *client.Job, clock clock) {
 	case s.ConsecutiveFailures > 0:
 		add(count(s.ConsecutiveFailures), "failed in a row, none succeeded before")
 	case !s.LastSuccessTime.IsZero():
-		add(clock.distance(s.LastSuccessTime), "last success,", clock.at(s.LastSuccessTime))
+		addRel(s.LastSuccessTime, "last success,")
 	}
 	if late := v.History.late; len(late) > 0 {
 		of := ", last " + plural(len(late), "execution", "executions")

@@ -124,6 +124,7 @@ func (s *Console) list(p *page, collection string) error {
 		v.Last = v.Rows[n-1].Name
 	}
 	f.menus(v, &found)
+	p.Live = p.liveOf(p.below(), versionOfJobs(&found))
 	p.template, p.Title, p.Current, p.Main = "jobs", title, "Jobs", v
 	p.Notice = doneNotice(p, v.Collection, "")
 	return nil

@@ -44,6 +44,7 @@ type page struct {
 	Clock   clock
 	Token   string // of forms
 	Refresh int    // seconds after which the page is loaded again; 0: never
+	Live    *live  // what the page asks to learn whether it has changed; nil: nothing
 	Notice  *notice
 	Version string
 	Login   bool
@@ -64,6 +65,13 @@ func (p *page) api() *client.Client { return p.console.client }
 
 // Link returns a path of the console, for browsers.
 func (p *page) Link(path string) string { return p.console.prefix + root + path }
+
+// Here returns the path of the page, for a link that loads it again.
+func (p *page) Here() string {
+	q := p.r.URL.Query()
+	q.Del("done")
+	return withQuery(p.Link(p.below()), q)
+}
 
 // Top returns a path beside the console, such as /docs.
 func (p *page) Top(path string) string { return p.console.prefix + path }

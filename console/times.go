@@ -67,7 +67,11 @@ func (c clock) Time() string { return c.Now.Format("15:04:05 MST") }
 func (c clock) Day() string { return c.Now.Format("Monday 2 January 2006, 15:04 MST") }
 
 // A stamp is a time on a page.
-type stamp struct{ UTC, Title, Text string }
+type stamp struct {
+	UTC, Title, Text string
+
+	Rel string // next or past if the text says how far away it is; "" if it does not
+}
 
 // at returns the stamp of a time: without its date if that is today, and with its year if that is another one.
 func (c clock) at(t time.Time) *stamp { return c.stamped(t, c.text(t, "")) }
@@ -76,7 +80,16 @@ func (c clock) at(t time.Time) *stamp { return c.stamped(t, c.text(t, "")) }
 func (c clock) milli(t time.Time) *stamp { return c.stamped(t, c.text(t, "15:04:05.000")) }
 
 // rel returns the stamp of a time that says how far away it is.
-func (c clock) rel(t time.Time) *stamp { return c.stamped(t, c.distance(t)) }
+func (c clock) rel(t time.Time) *stamp {
+	s := c.stamped(t, c.distance(t))
+	if s == nil {
+		return nil
+	}
+	if s.Rel = "past"; t.After(c.Now) {
+		s.Rel = "next"
+	}
+	return s
+}
 
 func (c clock) stamped(t time.Time, text string) *stamp {
 	if t.IsZero() {
@@ -87,7 +100,7 @@ func (c clock) stamped(t time.Time, text string) *stamp {
 	if c.Zone != "UTC" {
 		title += ", " + c.Zone + " · " + utc.Format("2006-01-02 15:04:05 UTC")
 	}
-	return &stamp{utc.Format(time.RFC3339), title, text}
+	return &stamp{UTC: utc.Format(time.RFC3339), Title: title, Text: text}
 }
 
 func (c clock) text(t time.Time, layout string) string {

@@ -72,7 +72,8 @@ type incidentFact struct {
 	Mark, Text, Source string
 	Link               string
 
-	at time.Time
+	at         time.Time
+	gone, back time.Time // no worker was there between
 }
 
 // An incidentGroup is all of one outcome, by cause.
@@ -100,6 +101,7 @@ type jobLink struct{ Name, Link string }
 type incidentChange struct {
 	changeRow
 	Subject, Link string // the job or the collection
+	More          int    // others of which the same caller did the same, soon after
 	at            time.Time
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -289,7 +290,23 @@ func (f *incident) readChanges(names []string) {
 			f.noChanges = "Not all changes could be read: " + p.lost(err)
 		}
 	}
-	slices.SortFunc(f.changes, func(a, b incidentChange) int { return a.at.Compare(b.at) })
+	f.changes = together(f.changes)
+}
+
+// together returns changes in the order of time, those that one caller made one after another to many as one.
+func together(all []incidentChange) (fewer []incidentChange) {
+	slices.SortFunc(all, func(a, b incidentChange) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.Subject, b.Subject)) })
+	for _, c := range all {
+		if n := len(fewer); n > 0 {
+			last := &fewer[n-1]
+			if same := last.Who == c.Who && last.What == c.What && last.Message == c.Message; same && len(c.Diffs)+len(last.Diffs) == 0 && c.at.Sub(last.at) < time.Minute {
+				last.More++
+				continue
+			}
+		}
+		fewer = append(fewer, c)
+	}
+	return fewer
 }
 
 // addChanges adds the changes of the window from a list, newest first.
@@ -304,6 +321,9 @@ func (f *incident) addChanges(what, link string, all iter.Seq2[client.Change, er
 		}
 		if q.EventTimestamp.Before(f.to) {
 			row := incidentChange{changeRow: rowOfChange(q, f.page.Clock), Subject: what, Link: link, at: q.EventTimestamp}
+			if !strings.Contains(what, "/") {
+				row.What = strings.Replace(row.What, "its collection", "the collection", 1)
+			}
 			f.mu.Lock()
 			f.changes = append(f.changes, row)
 			f.mu.Unlock()
@@ -370,7 +390,7 @@ func (f *incident) readExamples() {
 		f.sentences[f.page.explainLink(d.collection, d.name, d.due)] = e.Properties.Sentence
 		for _, fact := range e.Properties.Facts {
 			if fact.Source == "workers" {
-				f.workers = append(f.workers, incidentFact{At: f.page.Clock.at(fact.Time.Truncate(time.Second)), Mark: "off", Text: fact.Text, Source: fact.Source, at: fact.Time})
+				f.workers = append(f.workers, f.workerFact(&fact))
 			}
 		}
 		return nil
@@ -378,6 +398,23 @@ func (f *incident) readExamples() {
 	slices.SortFunc(f.workers, func(a, b incidentFact) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.Text, b.Text)) })
 	f.workers = slices.CompactFunc(f.workers, func(a, b incidentFact) bool { return a.at.Equal(b.at) && a.Text == b.Text })
 }
+
+// workerFact returns a fact about workers, with its times in the zone of the page.
+func (f *incident) workerFact(of *client.Fact) incidentFact {
+	clock := f.page.Clock
+	fact := incidentFact{At: clock.at(of.Time.Truncate(time.Second)), Mark: "off", Source: of.Source, at: of.Time}
+	if strings.Contains(of.Text, "for the first time") {
+		fact.Mark = "run"
+	}
+	if m := absence.FindStringSubmatch(of.Text); m != nil {
+		fact.gone, fact.back = client.Time(m[1]).Instant(), client.Time(m[2]).Instant()
+	}
+	fact.Text = instants.ReplaceAllStringFunc(of.Text, func(text string) string { return clock.text(client.Time(text).Instant().Truncate(time.Second), "") })
+	return fact
+}
+
+// instants matches the points in time in a text of the API.
+var instants = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 
 // sorted returns what was due, by due time and name, without what lies before the cut.
 func (f *incident) sorted() []*dueEntry {

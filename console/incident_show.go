@@ -236,7 +236,7 @@ func (f *incident) facts(p *page, v *incidentView, all []*dueEntry) {
 		}
 	}
 	for _, c := range f.changes {
-		add(c.at, "edit", c.Who+" "+c.changeRow.What, c.Subject, c.Link)
+		add(c.at, "edit", c.Who+" "+c.What, c.subjects(), c.Link)
 	}
 	for _, a := range f.alerts {
 		add(a.at, "warn", "An alert was sent to "+a.To, strings.TrimSuffix(a.Status+", "+a.Answer, ", "), "")
@@ -246,6 +246,14 @@ func (f *incident) facts(p *page, v *incidentView, all []*dueEntry) {
 		v.FactsCut, facts = len(facts)-shownFacts, facts[:shownFacts]
 	}
 	v.Facts = facts
+}
+
+// subjects returns what was changed.
+func (c *incidentChange) subjects() string {
+	if c.More > 0 {
+		return c.Subject + " and " + plural(c.More, "other", "others")
+	}
+	return c.Subject
 }
 
 // say adds the sentences at the top.
@@ -271,7 +279,7 @@ func (f *incident) say(v *incidentView, all []*dueEntry) {
 		return
 	}
 	for _, w := range f.workers {
-		if strings.HasPrefix(w.Text, "No worker") {
+		if !w.gone.IsZero() {
 			add(w.Text+" ", "")
 			break
 		}

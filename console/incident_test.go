@@ -68,8 +68,8 @@ func TestThePartsOfAReportAddUp(t *testing.T) {
 	}}}
 	b := browse(t, answers(h, "/explain", explained), console.Options{})
 	shown := b.get(nightPath).has(
-		"<b>12</b><span>due</span>", ">4</a></b>", "succeeded, 2 late", `<b class="bad"><a href="#failed">2</a>`, `<b class="lost"><a href="#missed">2</a>`,
-		"No worker checked in between 2026-11-26T01:41:00Z and 2026-11-26T01:52:00Z, for 11 min.", "2 occurrences were missed", "2 executions of 2 jobs failed", "2 began late",
+		"<b>12</b><span>due</span>", ">4</a></b>", "succeeded, 2 late", `<b class="bad"><a class="bad" href="#failed">2</a>`, `<b class="lost"><a class="lost" href="#missed">2</a>`,
+		"No worker checked in between 01:41 and 01:52, for 11 min.", "2 occurrences were missed", "2 executions of 2 jobs failed", "2 began late",
 		"2 runs by hand are not counted", "the connection was refused", "ledger.example.com", "ops-rotation", `class="c-band"`, "c-fail", "It was missed: no worker was there.",
 		"/console/jobs/reports/a/explain?at=2026-11-26T01%3A42%3A20Z", "Thursday 26 November 2026, 01:00 to 02:12",
 	)
@@ -78,7 +78,7 @@ func TestThePartsOfAReportAddUp(t *testing.T) {
 	text := b.get(nightPath + "&as=markdown")
 	require.Equal(t, "text/markdown; charset=utf-8", text.header.Get("Content-Type"))
 	text.has("# Thursday 26 November 2026, 01:00 to 02:12", "**Balance**: 12 due = 4 succeeded, 2 late + 2 failed + 2 missed + 2 skipped + 2 cancelled.", "2 × the connection was refused, ledger.example.com",
-		"<http://localhost/console/incident?from=2026-11-26T01%3A00%3A00Z&to=2026-11-26T02%3A12%3A00Z>", "ops-rotation: reports/a disabled it")
+		"<http://localhost/console/incident?from=2026-11-26T01%3A00%3A00Z&to=2026-11-26T02%3A12%3A00Z>", "ops-rotation: reports and 2 others disabled it")
 }
 
 func TestTheAddressOfAReportSaysTheSameToEveryone(t *testing.T) {

@@ -80,7 +80,7 @@ func (v *incidentView) listsInMarkdown(line func(string, ...any)) {
 	if len(v.Changes) > 0 {
 		line("## Changed\n")
 		for _, c := range v.Changes {
-			line("- %s %s: %s %s", c.At.Text, plainMarkdown(c.Who), plainMarkdown(c.Subject), plainMarkdown(c.What))
+			line("- %s %s: %s %s", c.At.Text, plainMarkdown(c.Who), plainMarkdown(c.subjects()), plainMarkdown(c.What))
 			for _, d := range c.Diffs {
 				if d.Hidden {
 					line("  - %s: a secret changed", plainMarkdown(d.Path))

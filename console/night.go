@@ -5,8 +5,6 @@ import (
 	"html/template"
 	"regexp"
 	"time"
-
-	"almanac/client"
 )
 
 // mostCells is how many bars a chart of a night has at most.
@@ -116,11 +114,7 @@ var absence = regexp.MustCompile(`^No worker checked in between (\S+) and (\S+?)
 // bands are the times without a worker.
 func (f *incident) bands() (all []band) {
 	for _, w := range f.workers {
-		m := absence.FindStringSubmatch(w.Text)
-		if m == nil {
-			continue
-		}
-		from, to := client.Time(m[1]).Instant(), client.Time(m[2]).Instant()
+		from, to := w.gone, w.back
 		if !from.IsZero() && from.Before(to) && from.Before(f.to) && to.After(f.from) {
 			all = append(all, band{f.place(from), f.place(to)})
 		}

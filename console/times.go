@@ -125,8 +125,11 @@ func (c clock) text(t time.Time, layout string) string {
 // distance returns how far away a time is, such as in 2 min 40 s.
 func (c clock) distance(t time.Time) string {
 	d := t.Sub(c.Now)
-	if d.Abs() >= time.Hour {
+	switch {
+	case d.Abs() >= time.Hour:
 		d = d.Round(time.Minute)
+	case d.Abs() >= time.Second:
+		d = d.Round(time.Second)
 	}
 	if d >= 0 {
 		return "in " + length(d)

@@ -180,6 +180,7 @@ if (bulk) {
   const count = () => {
     const n = boxes().filter((b) => b.checked).length;
     for (const b of boxes()) b.closest('tr')?.classList.toggle('is-sel', b.checked || every.checked);
+    one('.bulk', bulk).classList.toggle('is-empty', n === 0 && !every.checked);
     said.textContent = every.checked ? '' : n ? `${n} selected; or` : 'Select jobs, or';
     whole.checked = n > 0 && n === boxes().length;
     whole.indeterminate = n > 0 && !whole.checked;

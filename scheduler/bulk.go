@@ -68,8 +68,7 @@ func (s *Service) bulkOne(
 	case job.BulkDelete:
 		return s.bulkChange(ctx, k, workflows.UpdateDelete, selected.Generation)
 	case job.BulkSkip:
-		_, err := s.SkipOccurrence(ctx, k, selected.Due)
-		return job.BulkDone, "", err
+		return s.bulkChange(ctx, k, workflows.UpdateSkip, selected.Due, selected.Generation)
 	default: // the same run for the same request, whoever repeats it
 		var execution string
 		id := uuid.NewSHA1(uuid.NameSpaceOID, []byte(request+"\n"+k.WorkflowID())).String()
@@ -91,11 +90,11 @@ func isSo(current *job.Job, action job.BulkAction, selected *job.BulkJob) bool {
 	return false
 }
 
-// bulkChange sends a job an update that it refuses if it has another generation.
+// bulkChange sends a job an update that it refuses if it has another generation than the last argument.
 func (s *Service) bulkChange(
-	ctx context.Context, k job.Key, update string, generation int,
+	ctx context.Context, k job.Key, update string, args ...any,
 ) (job.BulkStatus, string, error) {
-	err := s.core.Update(ctx, k.WorkflowID(), update, nil, generation)
+	err := s.core.Update(ctx, k.WorkflowID(), update, nil, args...)
 	if wfclient.IsRefused(err, workflows.ErrTypeStale) {
 		err = errChangedSince
 	} else {

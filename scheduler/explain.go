@@ -6,10 +6,12 @@ import (
 	"slices"
 	"time"
 
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
 	"almanac/activities"
 	"almanac/internal/audit"
+	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/explain"
 	"almanac/job/listing"
@@ -17,6 +19,7 @@ import (
 	"almanac/job/timetable"
 	"almanac/recurrence"
 	"almanac/scheduler/core"
+	"almanac/workflows"
 )
 
 // maxChanges is how many changes of a job collection are read at most to find who disabled it.
@@ -30,22 +33,71 @@ func (s *Service) Explain(ctx context.Context, k job.Key, q explain.Question) (a
 	}
 	ctx, cancel := context.WithTimeout(ctx, core.HistoryTimeout)
 	defer cancel()
-	var j job.Job
-	if err := s.core.Status(ctx, k.WorkflowID(), &j); err != nil {
-		return a, k, s.core.ReadError(ctx, err, k)
+	f := explain.Facts{Now: s.core.Now().UTC()}
+	if err := s.jobToExplain(ctx, k, &f); err != nil {
+		return a, k, err
+	}
+	f.At, f.Local = q.Time(zoneOf(&f.Job.Definition))
+	if q == (explain.Question{}) {
+		f.At = latest(&f.Job, f.Now)
+	}
+	err = s.gather(ctx, &f)
+	return explain.Why(&f), f.Job.Key, s.core.Error(ctx, err, core.MissingJob(k))
+}
+
+// explainPatience is how long a job is asked for its state. If no worker answers by then, the explanation does without.
+const explainPatience = 8 * time.Second
+
+// jobToExplain reads a job or, if its workflow does not answer, what Temporal's server has of it.
+func (s *Service) jobToExplain(ctx context.Context, k job.Key, f *explain.Facts) error {
+	asked, cancel := context.WithTimeout(ctx, explainPatience)
+	defer cancel()
+	j := job.Job{}
+	answered, err := s.core.StatusBy(asked, k.WorkflowID(), &j)
+	if err != nil && !wfclient.IsGone(err) && ctx.Err() == nil {
+		found, errServer := s.unansweredJob(ctx, k)
+		if errServer == nil {
+			s.core.Log.InfoContext(ctx, "a job did not answer, and is explained without", slog.String("job", k.ARMID()), slog.Any("error", err))
+			f.Job, f.Unanswered = found, true
+			f.Unread = append(f.Unread, "the state of the job, since no worker answered for it")
+			return nil
+		}
+	}
+	if err != nil {
+		return s.core.ReadError(ctx, err, k)
 	}
 	running := j.Running
-	j = j.At(s.core.Now())
+	j = j.At(f.Now)
 	s.showFailures(ctx, &j)
 	s.explain(ctx, j.Key.Collection, &j)
 	j.Running = running
-	f := explain.Facts{Now: s.core.Now().UTC(), Job: j}
-	f.At, f.Local = q.Time(zoneOf(&j.Definition))
-	if q == (explain.Question{}) {
-		f.At = latest(&j, f.Now)
+	f.Job, f.Answered = j, answered
+	return nil
+}
+
+// unansweredJob returns what the outline of a job says of it.
+func (s *Service) unansweredJob(ctx context.Context, k job.Key) (job.Job, error) {
+	found, err := s.core.Temporal.DescribeWorkflowExecution(ctx, k.WorkflowID(), "")
+	if err != nil {
+		return job.Job{}, err
 	}
-	err = s.gather(ctx, &f)
-	return explain.Why(&f), j.Key, s.core.Error(ctx, err, core.MissingJob(k))
+	info := found.GetWorkflowExecutionInfo()
+	memo, decode := info.GetMemo().GetFields(), wfclient.ConverterFor(s.core.Converter, k.WorkflowID())
+	if info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING || memo[workflows.MemoOutline] == nil {
+		return job.Job{}, core.MissingJob(k)
+	}
+	var o job.Outline
+	if err := decode.FromPayload(memo[workflows.MemoOutline], &o); err != nil {
+		return job.Job{}, err
+	}
+	j := job.Job{
+		Key: k, Created: o.Created, Generation: o.Generation, Skips: o.Skips, CollectionDisabled: o.Inactive && !o.Disabled,
+		Definition: job.Definition{StartTime: o.StartTime, Recurrence: o.Recurrence, State: o.State},
+	}
+	if number := memo[workflows.MemoRegistration]; number != nil {
+		_ = decode.FromPayload(number, &j.Registration) // else no name of an execution is known
+	}
+	return j, nil
 }
 
 // latest returns when the latest occurrence of a job was due; when the first one will be if none was.
@@ -85,6 +137,9 @@ func (s *Service) gather(ctx context.Context, f *explain.Facts) (err error) {
 	}
 	if f.Versions, f.FromStart, err = s.trail.Versions(ctx, k, f.At); err != nil {
 		return err
+	}
+	if f.Unanswered && len(f.Versions) > 0 {
+		f.Job.Definition, f.Job.CollectionDisabled = f.Versions[0].Definition, f.Versions[0].CollectionDisabled
 	}
 	f.Standing = s.standing(ctx, &f.Job, described, f.At, f.Now)
 	unread := func(what string, err error) {

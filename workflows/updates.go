@@ -12,7 +12,7 @@ const (
 	UpdateReplace = "update" // takes a ReplaceRequest
 	UpdateRun     = "run"    // returns the name of the execution; see job.ExecutionName
 	UpdateRerun   = "rerun"  // takes the key of a request, returns a job.RerunAnswer
-	UpdateSkip    = "skip"   // takes the due time of the next occurrence, or the zero time for any
+	UpdateSkip    = "skip"   // takes the due time of the next occurrence, or the zero time for any, and perhaps a generation
 	UpdateEnable  = "enable"
 	UpdateDisable = "disable"
 	UpdateDelete  = "delete"

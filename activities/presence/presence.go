@@ -25,7 +25,7 @@ import (
 const TypePresent = "Present"
 
 // LostAfter is how long after its last check-in the server counts a worker as lost.
-const LostAfter = 30 * time.Second
+const LostAfter = presence.LostAfter
 
 // Input is the input of [CheckIns.Present].
 type Input struct {

@@ -267,3 +267,25 @@ func TestLatenessOfAJobAndOfItsCollection(t *testing.T) {
 	require.Equal(t, http.StatusOK, call(t, http.MethodGet, strings.SplitN(s.url, "/jobCollections", 2)[0]+execution+"?api-version=2016-03-01", "").code, execution)
 	require.Equal(t, float64(0), call(t, http.MethodGet, collection+"/lateness?from=2026-01-01&until=2026-01-02", "").get("properties.executions"))
 }
+
+func TestExplainWhileNoWorkerIsThere(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, setup{data: t.TempDir()})
+	target := newSink(t, nil)
+	jobs := s.collection(t) + "/jobs"
+	due := time.Now().UTC().Truncate(time.Second).Add(5 * time.Second)
+	created(t, jobs+"/j", get(target.URL+"/", `,"startTime":"`+rfc(due)+`","recurrence":{"frequency":"minute"}`))
+	eventually(t, "entry of the first one", func() bool { return call(t, http.MethodGet, jobs+"/j/history", "").count("value") > 0 })
+	s.stopWorker()
+
+	r := why(t, jobs+"/j", rfc(due))
+	because(t, r, "onTime", "onSchedule", "It ran on time")
+	require.Contains(t, r.body, "the state of the job, since no worker answered for it")
+	because(t, why(t, jobs+"/j", rfc(due.Add(time.Second))), "notDue", "noSuchTime", rfc(due.Add(time.Minute)))
+	eventually(t, "explanation of the second one", func() bool {
+		r = why(t, jobs+"/j", rfc(due.Add(time.Minute)))
+		return r.get("properties.outcome") != "willRun"
+	})
+	because(t, r, "pending", "noWorker", "Nothing is recorded of it yet: no worker has checked in since ")
+	require.Equal(t, http.StatusNotFound, call(t, http.MethodGet, jobs+"/none/explain", "").code)
+}

@@ -44,6 +44,8 @@ type stack struct {
 	address  string // of Temporal
 	temporal client.Client
 	service  *scheduler.Service
+
+	stopWorker func()
 }
 
 var shared struct {
@@ -189,13 +191,14 @@ func (o setup) start(ctx context.Context) (_ *stack, _ func(), err error) {
 	if err := w.Start(); err != nil {
 		return nil, nil, err
 	}
-	stops = append(stops, w.Stop)
+	stopWorker := sync.OnceFunc(w.Stop)
+	stops = append(stops, stopWorker)
 	limits := input.DefaultLimits()
 	limits.MinRetryInterval = time.Second // tests do not wait 15 s
 	service := scheduler.New(scheduler.Options{Client: c, Converter: data, Limits: &limits, Log: o.log})
 	front := httptest.NewServer(api.New(service, api.Options{Limits: &limits, CheckTarget: all.Check, Log: o.log}))
 	stops = append(stops, front.Close)
-	return &stack{url: front.URL, address: server.Address(), temporal: c.Client, service: service}, stop, nil
+	return &stack{url: front.URL, address: server.Address(), temporal: c.Client, service: service, stopWorker: stopWorker}, stop, nil
 }
 
 // A reply is an answer of the API.

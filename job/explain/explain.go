@@ -139,6 +139,10 @@ type Facts struct {
 	Standing   *Standing      // nil: the occurrence is not being executed
 	Workers    *presence.Log  // nil: it could not be read
 
+	// Answered means that a worker has just answered for the job, and Unanswered that none did: Job is then what Temporal's
+	// server has of it, without its status. Neither is so of a job whose workflow has not begun.
+	Answered, Unanswered bool
+
 	Unread []string // what could not be read, for people
 }
 
@@ -198,6 +202,7 @@ var rules = []func(*reasoner) bool{
 	(*reasoner).inactive,
 	(*reasoner).countUsedUp,
 	(*reasoner).toCome,
+	(*reasoner).unanswered,
 	(*reasoner).undecided,
 }
 

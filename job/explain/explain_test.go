@@ -462,3 +462,37 @@ func TestALateOneHasItsSplit(t *testing.T) {
 	require.Equal(t, 4*time.Second, a.Lateness)
 	require.Equal(t, 2*time.Second, a.Earlier)
 }
+
+// The clock of the machine that asks is 20 s ahead of the server's, by which workers check in.
+func TestAWorkerThatHasJustAnsweredIsThereWhateverTheClockOfTheAPISays(t *testing.T) {
+	t.Parallel()
+	waits := func(f *explain.Facts) {
+		f.Workers.Here[0].To = f.Now.Add(-20 * time.Second)
+		f.Job.Status.NextExecutionTime = job.NewTime(f.At)
+	}
+	const due = "2026-01-01T11:55:00Z"
+	answered := explain.Why(about(due, nil).with(waits).with(func(f *explain.Facts) { f.Answered = true }).Facts)
+	require.Equal(t, explain.WaitedForWorker, answered.Cause, answered.Sentence)
+	delayed := explain.Why(about(due, nil).with(waits).Facts)
+	require.Equal(t, explain.WaitedForWorker, delayed.Cause, "the server does not count it as lost yet")
+	lost := explain.Why(about(due, nil).with(waits).with(func(f *explain.Facts) {
+		f.Workers.Here[0].To = f.Now.Add(-31 * time.Second)
+	}).Facts)
+	require.Equal(t, explain.NoWorker, lost.Cause, lost.Sentence)
+	require.Contains(t, lost.Sentence, "no worker has checked in since 2026-01-01T11:59:29Z")
+}
+
+func TestAJobThatDoesNotAnswerIsExplainedByWhatIsRecorded(t *testing.T) {
+	t.Parallel()
+	silent := func(f *explain.Facts) { f.Unanswered, f.Job.Status = true, job.Status{} }
+	gone := func(f *explain.Facts) { f.Workers.Here[0].To = f.Now.Add(-10 * time.Minute) }
+	a := explain.Why(about("2026-01-01T11:55:00Z", nil).with(silent).with(gone).Facts)
+	require.Equal(t, explain.NoWorker, a.Cause, a.Sentence)
+	require.Equal(t, explain.Pending, a.Outcome)
+	require.Contains(t, a.Sentence, "no worker has checked in since 2026-01-01T11:50:00Z")
+	a = explain.Why(about("2026-01-01T11:55:00Z", nil).with(silent).Facts)
+	require.Equal(t, explain.Unknown, a.Cause, a.Sentence)
+	require.Contains(t, a.Sentence, "did not answer")
+	a = explain.Why(about("2026-01-01T12:05:00Z", func(d *job.Definition) { d.Recurrence.Count = 3 }).with(silent).with(gone).Facts)
+	require.Equal(t, explain.WillRun, a.Outcome, "how often it ran is not known: %s", a.Sentence)
+}

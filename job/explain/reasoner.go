@@ -155,7 +155,7 @@ func (r *reasoner) absences(from, until time.Time) (all []presence.Interval) {
 	if r.Workers == nil {
 		return nil
 	}
-	all = r.Workers.Absences(from, until, r.Now)
+	all = r.Workers.Absences(from, until, r.lookedAt())
 	for _, a := range all {
 		r.fact(a.From, FromWorkers, "%s, for %s.", upper(r.absent(a)), Words(a.To.Sub(a.From)))
 		for _, s := range r.Workers.All() {
@@ -173,9 +173,20 @@ func (r *reasoner) absences(from, until time.Time) (all []presence.Interval) {
 	return all
 }
 
+// lookedAt returns until when the record of workers goes. Its times are the server's, from which this machine's clock may
+// differ. So a worker that has not gone counts as there until its last check-in was half a minute ago, after which the
+// server counts it as lost, and for as long as one has just answered.
+func (r *reasoner) lookedAt() time.Time {
+	last, here := r.Workers.Newest()
+	if here && (r.Answered || r.Now.Sub(last) <= presence.LostAfter) {
+		return last
+	}
+	return r.Now
+}
+
 // absent says that no worker checked in.
 func (r *reasoner) absent(a presence.Interval) string {
-	if a.To.Equal(r.Now) {
+	if a.To.Equal(r.lookedAt()) {
 		return fmt.Sprintf("no worker has checked in since %s", r.clock(a.From))
 	}
 	return fmt.Sprintf("no worker checked in between %s and %s", r.clock(a.From), r.clock(a.To))
@@ -184,7 +195,7 @@ func (r *reasoner) absent(a presence.Interval) string {
 // absentNow says that no worker checks in now; "" if one does. Absences since a time are added to the chain.
 func (r *reasoner) absentNow(since time.Time) string {
 	all := r.absences(since, r.Now)
-	if last := len(all) - 1; last >= 0 && all[last].To.Equal(r.Now) {
+	if last := len(all) - 1; last >= 0 && all[last].To.Equal(r.lookedAt()) {
 		return r.absent(all[last])
 	}
 	return ""

@@ -106,10 +106,22 @@ func (r *reasoner) collectionChange(at time.Time) (Cause, string) {
 	return CollectionDisabled, "the job collection was disabled; by whom is not kept any more"
 }
 
+// unanswered answers for an occurrence that is due, and not recorded, of a job whose workflow does not answer.
+func (r *reasoner) unanswered() bool {
+	if !r.Unanswered || !r.Complete {
+		return false
+	}
+	r.due()
+	if sentence := r.absentNow(r.At); sentence != "" {
+		return r.say(Pending, NoWorker, "Nothing is recorded of it yet: %s. What becomes of it is decided when one does.", sentence)
+	}
+	return r.say(NotKnown, Unknown, "It was due at %s, and nothing is recorded of it. The workflow of the job, which knows more, did not answer.", r.clock(r.At))
+}
+
 // countUsedUp answers if the job has run as often as it may.
 func (r *reasoner) countUsedUp() bool {
 	rec := r.definition().Recurrence
-	if rec == nil || rec.Count == 0 {
+	if rec == nil || rec.Count == 0 || r.Unanswered { // how often it ran is not known then
 		return false
 	}
 	left := rec.Count - r.Job.Started
@@ -221,7 +233,7 @@ func (r *reasoner) toCome() bool {
 	if n := d.DisableAfter; n > 0 && r.Job.Status.ConsecutiveFailures > 0 {
 		hazard("The job is disabled after %d failures in a row; %d executions in a row have failed.", n, r.Job.Status.ConsecutiveFailures)
 	}
-	if d.Recurrence != nil && d.Recurrence.Count > 0 {
+	if d.Recurrence != nil && d.Recurrence.Count > 0 && !r.Unanswered {
 		hazard("recurrence.count is %d, and %d occurrences were started.", d.Recurrence.Count, r.Job.Started)
 	}
 	unless := "if a worker is there"

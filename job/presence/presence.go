@@ -16,6 +16,8 @@ const (
 	Every = 10 * time.Second
 	// Late is how long after a check-in the next one is late: the time between is a gap.
 	Late = 15 * time.Second
+	// LostAfter is how long after its last check-in the server counts a worker as lost.
+	LostAfter = 30 * time.Second
 
 	// MaxGaps is the maximum number of gaps of a [Span].
 	MaxGaps = 20
@@ -209,6 +211,16 @@ func union(all []Interval, near time.Duration) []Interval {
 type Log struct {
 	State
 	Here []Span // of the workers that have not gone
+}
+
+// Newest returns the newest check-in of the workers that have not gone; here is false if all have.
+func (l *Log) Newest() (at time.Time, here bool) {
+	for i := range l.Here {
+		if to := l.Here[i].To; to.After(at) {
+			at = to
+		}
+	}
+	return at, len(l.Here) > 0
 }
 
 // All returns the spans that are known, in the order in which they began.

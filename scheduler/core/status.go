@@ -30,6 +30,12 @@ func (c *Client) Status(ctx context.Context, id string, status any) error {
 	return err
 }
 
+// StatusBy is [Client.Status], and reports whether a worker has answered.
+func (c *Client) StatusBy(ctx context.Context, id string, status any) (answered bool, err error) {
+	delayed, err := c.status(ctx, c.Ask, id, status)
+	return err == nil && delayed == nil, err
+}
+
 // JobToChange returns a job, without its secrets, and begins its workflow if that was started with a delay. A
 // change calls it before its update; [Client.begin] says why.
 func (c *Client) JobToChange(ctx context.Context, k job.Key) (job.Job, error) {

@@ -16,9 +16,15 @@ import (
 const maxSkips = 100
 
 // handleSkip skips the next occurrence: it is not run. With a due time other than the zero one, it skips that
-// occurrence only, so that a repeated request does not skip the one after it.
-func (j *loop) handleSkip(ctx workflow.Context, due time.Time) (job.Job, error) {
-	_, err := j.requests.update(ctx, withoutAnswer(func(ctx workflow.Context) error { return j.skip(ctx, due) }))
+// occurrence only, so that a repeated request does not skip the one after it. With a generation other than 0, it refuses
+// if the job has another one.
+func (j *loop) handleSkip(ctx workflow.Context, due time.Time, generation int) (job.Job, error) {
+	_, err := j.requests.update(ctx, withoutAnswer(func(ctx workflow.Context) error {
+		if err := j.unchangedSince(generation); err != nil {
+			return err
+		}
+		return j.skip(ctx, due)
+	}))
 	return j.snapshot(), err
 }
 

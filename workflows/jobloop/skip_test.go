@@ -1,12 +1,14 @@
 package jobloop_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
 
 	"almanac/job"
 	"almanac/workflows"
@@ -27,6 +29,18 @@ func TestSkip(t *testing.T) {
 		require.Equal(t, 3, end.Status.ExecutionCount)
 		require.Equal(t, job.StateCompleted, end.Definition.State)
 		w.requireSound()
+	})
+	t.Run("is refused if the job was changed since", func(t *testing.T) {
+		t.Parallel()
+		w := newJobEnv(t, every(minutely))
+		read := w.snapshot(time.Second)
+		w.replace(10*time.Second, every(minutely+`,"count":9`))
+		stale := w.update(30*time.Second, workflows.UpdateSkip, newYear.Add(time.Minute), &read.Generation)
+		w.run(2 * time.Minute)
+		refused, ok := errors.AsType[*temporal.ApplicationError](stale.err)
+		require.True(t, ok, "%v", stale.err)
+		require.Equal(t, workflows.ErrTypeStale, refused.Type())
+		require.Equal(t, []string{"00:00:00", "00:01:00", "00:02:00"}, w.dues())
 	})
 	t.Run("leaves those of a new schedule that come before it", func(t *testing.T) {
 		t.Parallel()

@@ -18,6 +18,7 @@ import (
 	"almanac/job/lateness"
 	"almanac/job/listing"
 	"almanac/job/notification"
+	"almanac/job/presence"
 )
 
 type (
@@ -58,6 +59,7 @@ type fake struct {
 	lateness          func(ctx context.Context, k job.CollectionKey, name string, p listing.Page) (lateness.Report, string, error)
 	test              func(ctx context.Context, k job.Key) ([]notification.Delivery, error)
 	try               func(ctx context.Context, k job.Key, d *job.Definition, stored bool) (job.Trial, error)
+	workers           func(ctx context.Context) (presence.Log, error)
 	deliveries        func(ctx context.Context, k job.CollectionKey) ([]notification.Delivery, error)
 	ready             func(ctx context.Context) error
 }
@@ -65,6 +67,8 @@ type fake struct {
 func (f *fake) TestNotifications(ctx context.Context, k job.Key) ([]notification.Delivery, error) {
 	return f.test(ctx, k)
 }
+
+func (f *fake) Workers(ctx context.Context) (presence.Log, error) { return f.workers(ctx) }
 
 func (f *fake) TryJob(ctx context.Context, k job.Key, d *job.Definition, stored bool) (job.Trial, error) {
 	return f.try(ctx, k, d, stored)

@@ -36,6 +36,7 @@ import (
 	"almanac/job/lateness"
 	"almanac/job/listing"
 	"almanac/job/notification"
+	"almanac/job/presence"
 )
 
 // A contract is the OpenAPI description, against which answers are checked.
@@ -252,6 +253,7 @@ func (m *backend) scheduler(t testing.TB) *fake {
 		test: func(context.Context, job.Key) ([]notification.Delivery, error) {
 			return []notification.Delivery{delivery}, m.err
 		},
+		workers: func(context.Context) (presence.Log, error) { return workersOnRecord(), m.err },
 		try: func(_ context.Context, k job.Key, _ *job.Definition, _ bool) (job.Trial, error) {
 			start := at("2026-01-01T00:00:00Z")
 			failed := job.Attempt{

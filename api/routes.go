@@ -77,6 +77,7 @@ var (
 	selected      = route.Takes{Query: []string{"$skiptoken"}, Body: true}
 	dueTime       = route.Takes{Query: []string{"due"}}
 	atTime        = route.Takes{Query: []string{"at"}}
+	timeWindow    = route.Takes{Query: []string{"from", "until"}}
 	timeSpan      = route.Takes{Query: []string{"from", "until", "$skiptoken"}}
 	named         = route.Takes{Repeatable: true}
 	namedPages    = route.Takes{Query: []string{"$filter", "$top", "$skip", "$skiptoken"}, Repeatable: true}
@@ -115,6 +116,7 @@ func (s *server) listRoutes() []endpoint {
 		{inSubscription, get, upcoming, dueIn + "subscription come due", due, mergedUntil, to(s.listUpcoming)},
 		{inSubscription, get, summaries, summariesOf + "subscription", due, searched, to(s.listSummaries)},
 		{inSubscription, get, forecast, countsOf + "subscription", due, window, to(s.getForecast)},
+		{inSubscription, get, "/workers", "List which workers were there", at(access.ReadHistory), timeWindow, to(s.listWorkers)},
 		{inSubscription, post, forecast, countsBeside + "subscription", due, windowBody, to(s.postForecast)},
 		{anywhere, post, previewPath, "List when a job would run", atOrBelow(access.Preview), body, to(s.previewRecurrence)},
 	}

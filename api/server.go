@@ -37,6 +37,7 @@ type Scheduler interface {
 	Reports
 	Trail
 	Trials
+	Workers
 	Notifications
 	Readiness
 }

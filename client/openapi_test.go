@@ -45,7 +45,7 @@ var types = map[string]any{
 	"JobHistoryDefinition":                   client.History{}, "JobHistoryDefinitionProperties": client.HistoryProperties{},
 	"Change": client.Change{}, "ChangeProperties": client.ChangeProperties{}, "Difference": client.Difference{},
 	"LastDay":  client.Day{},
-	"JobTrial": client.Trial{}, "JobSummary": client.Summary{}, "BulkQuestion": client.BulkQuestion{}, "BulkPreview": client.BulkPreview{}, "BulkJob": client.BulkJob{}, "BulkResult": client.BulkResult{}, "JobChangePreview": client.ChangePreview{}, "JobChangeRun": client.ChangeRun{}, "Forecast": client.Forecast{}, "ForecastStep": client.ForecastStep{}, "ForecastSecond": client.ForecastSecond{},
+	"JobTrial": client.Trial{}, "WorkerList": client.Workers{}, "Worker": client.Worker{}, "TimeSpan": client.TimeSpan{}, "JobSummary": client.Summary{}, "BulkQuestion": client.BulkQuestion{}, "BulkPreview": client.BulkPreview{}, "BulkJob": client.BulkJob{}, "BulkResult": client.BulkResult{}, "JobChangePreview": client.ChangePreview{}, "JobChangeRun": client.ChangeRun{}, "Forecast": client.Forecast{}, "ForecastStep": client.ForecastStep{}, "ForecastSecond": client.ForecastSecond{},
 	"ForecastFullest": client.ForecastFullest{}, "ForecastCount": client.ForecastCount{}, "RerunResult": client.Rerun{}, "UpcomingDefinition": client.Upcoming{}, "OperationStatus": client.Operation{},
 	"RecurrencePreview": client.Preview{}, "RecurrencePreviewResult": client.PreviewResult{},
 	"ErrorBody": client.ErrorBody{}, "ErrorDetail": client.ErrorDetail{}, "Index": client.Index{}, "Health": client.Health{},
@@ -185,6 +185,9 @@ var calls = map[string]func(context.Context, *client.Client) error{
 	"Jobs_Patch":  func(ctx context.Context, c *client.Client) error { return second(c.PatchJob(ctx, "c", "j", none)) },
 	"Jobs_Delete": func(ctx context.Context, c *client.Client) error { return c.DeleteJob(ctx, "c", "j") },
 	"Jobs_Run":    func(ctx context.Context, c *client.Client) error { return second(c.RunJob(ctx, "c", "j")) },
+	"Workers_ListBySubscription": func(ctx context.Context, c *client.Client) error {
+		return second(c.Workers(ctx, time.Unix(0, 0), time.Unix(1, 0)))
+	},
 	"Jobs_Try": func(ctx context.Context, c *client.Client) error {
 		return second(c.TryJob(ctx, "c", "j", client.JobProperties{}))
 	},

@@ -50,6 +50,7 @@ func tryOuts(target string) []operation {
 		{"Jobs_List", here, "", ok},
 		{"Jobs_Get", here, "", ok},
 		{"Jobs_Patch", here, `{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"` + target + `"}}}}`, ok},
+		{"Workers_ListBySubscription", nil, "", ok},
 		{"Jobs_Try", here, `{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"` + target + `"}}}}`, ok},
 		{"Jobs_Run", here, "", ok},
 		{"Jobs_Rerun", here, "", ok},

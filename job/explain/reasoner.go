@@ -173,15 +173,13 @@ func (r *reasoner) absences(from, until time.Time) (all []presence.Interval) {
 	return all
 }
 
-// lookedAt returns until when the record of workers goes. Its times are the server's, from which this machine's clock may
-// differ. So a worker that has not gone counts as there until its last check-in was half a minute ago, after which the
-// server counts it as lost, and for as long as one has just answered.
+// lookedAt returns until when the record of workers goes: see [presence.Log.LookedAt]. A worker that has just answered is
+// there.
 func (r *reasoner) lookedAt() time.Time {
-	last, here := r.Workers.Newest()
-	if here && (r.Answered || r.Now.Sub(last) <= presence.LostAfter) {
+	if last, here := r.Workers.Newest(); here && r.Answered {
 		return last
 	}
-	return r.Now
+	return r.Workers.LookedAt(r.Now)
 }
 
 // absent says that no worker checked in.

@@ -223,6 +223,32 @@ func (l *Log) Newest() (at time.Time, here bool) {
 	return at, len(l.Here) > 0
 }
 
+// LookedAt returns until when the log goes that was read when this machine's clock showed now. The times of a log are
+// the server's, from which that clock may differ. So a worker that has not gone counts as there until [LostAfter] its last
+// check-in.
+func (l *Log) LookedAt(now time.Time) time.Time {
+	if last, here := l.Newest(); here && now.Sub(last) <= LostAfter {
+		return last
+	}
+	return now
+}
+
+// Between returns the spans that have a time between from and until, in the order in which they began. Those of a worker
+// that continue one another are one.
+func (l *Log) Between(from, until time.Time) (some []Span) {
+	at := map[string]int{}
+	for _, s := range l.All() {
+		if i, known := at[s.ID]; known && some[i].End == Continues {
+			some[i].Gaps = slices.Concat(some[i].Gaps, s.Gaps)
+			some[i].To, some[i].End = s.To, s.End
+			continue
+		}
+		at[s.ID] = len(some)
+		some = append(some, s)
+	}
+	return slices.DeleteFunc(some, func(s Span) bool { return s.From.After(until) || s.To.Before(from) })
+}
+
 // All returns the spans that are known, in the order in which they began.
 func (l *Log) All() []Span {
 	all := slices.Concat(l.Spans, l.Here)

@@ -92,7 +92,7 @@ var (
 )
 
 // madeByRuns are paths of files that commands write.
-var madeByRuns = []string{"bin/almanac", "keys.json", "plans.json", "report.md", "tokens.yaml"}
+var madeByRuns = []string{".almanac/job.schema.json", "almanac.yaml", "bin/almanac", "keys.json", "plans.json", "report.md", "tokens.yaml"}
 
 func TestEveryFileThatAPageNamesExists(t *testing.T) {
 	t.Parallel()

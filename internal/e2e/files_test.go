@@ -1,10 +1,12 @@
 package e2e_test
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -190,7 +192,9 @@ func filesIn(t *testing.T, dir string) map[string]string {
 }
 
 // soon returns the start of a job that does not run in a test.
-func soon() string { return "startTime: " + time.Now().AddDate(0, 6, 0).UTC().Format(time.DateOnly) + "\n" }
+func soon() string {
+	return "startTime: " + time.Now().AddDate(0, 6, 0).UTC().Format(time.DateOnly) + "\n"
+}
 
 func TestASecretIsSentAgainAndChangesNothingUnlessItIsAnother(t *testing.T) {
 	t.Parallel()
@@ -227,4 +231,43 @@ func TestTwoAppliesAtTheSameTimeMakeWhatTheFilesSay(t *testing.T) {
 	require.Equal(t, n, found[0][wanted.Created]+found[1][wanted.Created], "%v", found)
 	require.Equal(t, n, found[0][wanted.Unchanged]+found[1][wanted.Unchanged], "%v", found)
 	require.False(t, planOf(t, c, dir).Changed())
+}
+
+// The program is killed again and again while it applies. It leaves nothing behind, and the last apply has the rest to do.
+func TestAnApplyThatIsKilledGoesOn(t *testing.T) {
+	t.Parallel()
+	c := inFiles(t, "killed")
+	texts := map[string]string{"almanac.yaml": "subscription: files\nresourceGroup: killed\ncollections: [c]\n"}
+	const n = 60
+	for i := range n {
+		texts[fmt.Sprintf("c/j%02d.yaml", i)] = soon() + "action: {type: Https, request: {uri: 'https://example.com/'}}\n"
+	}
+	dir := jobFiles(t, texts)
+	url, binary := use(t).url, program(t)
+	apply := func(lines int) {
+		cmd := exec.CommandContext(t.Context(), binary, "apply", "--url", url, "-f", dir, "--yes", "--others", "0", "--parallel", "2")
+		cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+t.TempDir())
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		created := 0
+		for s := bufio.NewScanner(out); s.Scan(); {
+			if strings.HasSuffix(s.Text(), " created") {
+				if created++; created == lines {
+					require.NoError(t, cmd.Process.Kill())
+				}
+			}
+		}
+		if err := cmd.Wait(); lines == 0 {
+			require.NoError(t, err)
+		}
+	}
+	for killed := range 10 {
+		apply(killed%4 + 1)
+	}
+	left := planOf(t, c, dir).Summary()
+	require.Positive(t, left.Create)
+	require.Zero(t, left.Update)
+	apply(0)
+	require.Equal(t, wanted.Summary{Unchanged: n}, planOf(t, c, dir).Summary())
 }

@@ -55,14 +55,14 @@ func Load(path string, stdin io.Reader) (Directory, error) {
 	}
 	if !info.IsDir() {
 		d := Directory{Path: filepath.Dir(path)}
-		if d.Config, err = readConfig(filepath.Dir(path)); err != nil {
+		if d.Config, err = ReadConfig(filepath.Dir(path)); err != nil {
 			return d, err
 		}
 		d.Jobs, err = readFile(path)
 		return placed(d, err)
 	}
 	d := Directory{Path: path}
-	if d.Config, err = readConfig(path); err != nil {
+	if d.Config, err = ReadConfig(path); err != nil {
 		return d, err
 	}
 	files, err := jobFiles(path)
@@ -171,8 +171,8 @@ func placed(d Directory, err error) (Directory, error) {
 // keyOf returns the form in which the names of jobs are compared.
 func keyOf(collection, name string) string { return fields.Normalize(collection + "/" + name) }
 
-// readConfig reads the file of a directory; zero if there is none.
-func readConfig(dir string) (c Config, err error) {
+// ReadConfig reads the file of a directory; zero if there is none.
+func ReadConfig(dir string) (c Config, err error) {
 	path := filepath.Join(dir, ConfigFile)
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -193,7 +193,7 @@ func (p *Plan) read(ctx context.Context, changes []*Change, failed *problems) er
 // missing explains that a job collection is not there.
 func missing(collection string, err error) error {
 	if client.IsNotFound(err) {
-		return fmt.Errorf("job collection %s does not exist, or may not be seen: create it first", collection)
+		return fmt.Errorf("job collection %s does not exist, or may not be seen: create it first (%w)", collection, err)
 	}
 	return fmt.Errorf("job collection %s: %w", collection, err)
 }

@@ -65,12 +65,9 @@ func jobs(n int) string {
 var marks = map[Action]string{Create: "+", Update: "~"}
 
 func (c *Change) text(b *strings.Builder) {
-	fmt.Fprintf(b, "%s %s  (%s:%d)\n", marks[c.Action], c.name(), c.File, c.Line)
-	for _, f := range c.Fields {
-		fmt.Fprintf(b, "    %s: %s → %s\n", f.Path, shown(f.From), shown(f.To))
-	}
-	for _, s := range c.Secrets {
-		fmt.Fprintf(b, "    %s: secret: not compared\n", s)
+	fmt.Fprintf(b, "%s %s  (%s:%d)\n", marks[c.Action], visible(c.name()), visible(c.File), c.Line)
+	for _, line := range c.Lines() {
+		b.WriteString("    " + line + "\n")
 	}
 	if c.Runs == nil {
 		if c.Action == Update {
@@ -84,6 +81,17 @@ func (c *Change) text(b *strings.Builder) {
 		fmt.Fprintf(b, "      %s\n", r.text(c.Runs.NotDue == ""))
 	}
 	b.WriteString("\n")
+}
+
+// Lines returns the members of a change, a line each.
+func (c *Change) Lines() (lines []string) {
+	for _, f := range c.Fields {
+		lines = append(lines, fmt.Sprintf("%s: %s → %s", visible(f.Path), shown(f.From), shown(f.To)))
+	}
+	for _, s := range c.Secrets {
+		lines = append(lines, visible(s)+": secret: not compared")
+	}
+	return lines
 }
 
 // shown returns a value in a line of a plan.

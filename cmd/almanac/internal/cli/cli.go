@@ -6,10 +6,11 @@ import (
 
 	"almanac/cmd/almanac/internal/cli/base"
 	"almanac/cmd/almanac/internal/cli/context"
+	"almanac/cmd/almanac/internal/cli/files"
 	"almanac/cmd/almanac/internal/cli/job"
 )
 
 // Commands returns the commands of the client.
 func Commands(getenv base.Lookup) []*cobra.Command {
-	return []*cobra.Command{job.Command(getenv), context.Command(getenv)}
+	return append([]*cobra.Command{job.Command(getenv), context.Command(getenv)}, files.Commands(getenv)...)
 }

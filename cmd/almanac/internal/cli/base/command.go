@@ -14,6 +14,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -52,10 +53,10 @@ type Session struct {
 type Run func(ctx context.Context, s *Session, args []string) error
 
 // Command returns a command with the flags of the connection and of the output, and with further ones, whose members
-// Commands are not needed. Its help says what the statuses mean.
+// Commands are not needed. One of them may replace a flag of the output. Its help says what the statuses mean.
 func Command(cmd *cobra.Command, getenv Lookup, more []flags.Group, run Run) *cobra.Command {
 	var o options
-	set := declare(cmd, getenv, append(more, o.outputFlags(), o.connectionFlags()))
+	set := declare(cmd, getenv, append(more, without(o.outputFlags(), more), o.connectionFlags()))
 	if cmd.Args == nil {
 		cmd.Args = cobra.NoArgs
 	}
@@ -71,6 +72,16 @@ func Command(cmd *cobra.Command, getenv Lookup, more []flags.Group, run Run) *co
 		return explained(s, run(cmd.Context(), s, args))
 	}
 	return cmd
+}
+
+// without returns a group without the flags that others have.
+func without(g flags.Group, others []flags.Group) flags.Group {
+	g.Settings = slices.DeleteFunc(g.Settings, func(s *flags.Setting) bool {
+		return slices.ContainsFunc(others, func(o flags.Group) bool {
+			return slices.ContainsFunc(o.Settings, func(other *flags.Setting) bool { return other.Flag == s.Flag })
+		})
+	})
+	return g
 }
 
 // Local returns a command that calls no API, with the flags of the output and further ones.

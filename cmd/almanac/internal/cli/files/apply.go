@@ -1,0 +1,141 @@
+package files
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"almanac/cmd/almanac/internal/cli/base"
+	"almanac/cmd/almanac/internal/cli/exit"
+	"almanac/cmd/almanac/internal/cli/output"
+	"almanac/internal/wanted"
+)
+
+func newApply(getenv base.Lookup) *cobra.Command {
+	o := new(options)
+	return base.Command(&cobra.Command{
+		Use:   "apply",
+		Short: "Make the server have the jobs of job files",
+		Long: `Show what "almanac plan" shows, ask, and create and change the jobs, several at the same
+time. Each is changed only as it was when it was planned: if somebody else has changed it
+meanwhile, it is planned again, shown, and asked for again. A job that the files do not have
+stays as it is. What is done already is not done again, so after an interruption the same
+command goes on.
+
+Secrets are read before the first change, and all that are missing are listed. Jobs with
+secrets are sent again even if nothing else differs: the same secret changes nothing.`,
+		Example: `  almanac apply -f jobs
+  almanac apply -f jobs --yes -o json`,
+	}, getenv, o.settings("text", "json"), func(ctx context.Context, s *base.Session, _ []string) error {
+		return o.apply(ctx, s)
+	})
+}
+
+func (o *options) apply(ctx context.Context, s *base.Session) error {
+	p, d, err := o.plan(ctx, s)
+	if err != nil {
+		return err
+	}
+	inText := o.format != "json"
+	if inText {
+		if err := p.Text(s.Out); err != nil {
+			return err
+		}
+	}
+	secrets := o.secrets(s, d)
+	if err := p.Resolve(ctx, secrets); err != nil {
+		return exit.With(exit.Failed, err)
+	}
+	if p.Changed() {
+		if err := s.Confirm("Change these jobs?"); err != nil {
+			return err
+		}
+	}
+	var one sync.Mutex // of what is printed and asked
+	results, err := p.Apply(ctx, wanted.Apply{
+		Secrets: secrets,
+		Changed: func(c *wanted.Change) bool {
+			one.Lock()
+			defer one.Unlock()
+			return again(s, c)
+		},
+		Done: func(r wanted.Result) {
+			one.Lock()
+			defer one.Unlock()
+			if inText {
+				tell(s, r)
+			}
+		},
+	})
+	if err != nil {
+		return exit.With(exit.Failed, err)
+	}
+	return o.finish(ctx, s, p, results)
+}
+
+// again asks whether a job that somebody else has changed is changed nevertheless.
+func again(s *base.Session, c *wanted.Change) bool {
+	s.Say("%s/%s was changed by somebody else meanwhile. To be done now:", c.Collection, c.Name)
+	for _, line := range c.Lines() {
+		s.Say("    %s", line)
+	}
+	return s.Confirm("Change it?") == nil
+}
+
+// tell prints what became of a job.
+func tell(s *base.Session, r wanted.Result) {
+	name := output.Line(r.Collection + "/" + r.Name)
+	words := map[string]string{
+		wanted.Created: "created", wanted.Updated: "changed", wanted.Unchanged: "unchanged", wanted.Failed: "failed", wanted.NotDone: "not done",
+	}
+	text := name + " " + words[r.Outcome]
+	if r.Error != "" {
+		text += ": " + output.Clean(r.Error)
+	}
+	fmt.Fprintln(s.Out, text)
+	if r.Warning != "" {
+		s.Say("%s: %s", name, r.Warning)
+	}
+}
+
+// finish prints the results, and returns the error of an apply that is not complete.
+func (o *options) finish(ctx context.Context, s *base.Session, p *wanted.Plan, results []wanted.Result) error {
+	count := map[string]int{}
+	for _, r := range results {
+		count[r.Outcome]++
+	}
+	unchanged := len(p.Changes) - len(results) + count[wanted.Unchanged]
+	if o.format == "json" {
+		e := json.NewEncoder(s.Out)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		if results == nil {
+			results = []wanted.Result{}
+		}
+		err := e.Encode(struct {
+			Created   int             `json:"created"`
+			Updated   int             `json:"updated"`
+			Unchanged int             `json:"unchanged"`
+			Failed    int             `json:"failed"`
+			NotDone   int             `json:"notDone"`
+			Results   []wanted.Result `json:"results"`
+		}{count[wanted.Created], count[wanted.Updated], unchanged, count[wanted.Failed], count[wanted.NotDone], results})
+		if err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(s.Out, "%d created, %d changed, %d unchanged, %d failed, %d not done.\n",
+			count[wanted.Created], count[wanted.Updated], unchanged, count[wanted.Failed], count[wanted.NotDone])
+	}
+	switch {
+	case count[wanted.Failed]+count[wanted.NotDone] == 0:
+		return nil
+	case ctx.Err() != nil:
+		return exit.With(exit.Failed, errors.New("interrupted: the same command goes on where this one ended"))
+	}
+	return exit.With(exit.Failed, fmt.Errorf("%d jobs are not as the files say", count[wanted.Failed]+count[wanted.NotDone]))
+}

@@ -1,0 +1,138 @@
+package files_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+
+	"almanac/api"
+	"almanac/client"
+	"almanac/cmd/almanac/internal/cli/exit"
+	"almanac/cmd/almanac/internal/cli/files"
+	"almanac/internal/apitest"
+)
+
+// serve returns the URL of an API with the job collection reports.
+func serve(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(api.New(&apitest.Memory{}, api.Options{}))
+	t.Cleanup(server.Close)
+	c, err := client.New(server.URL, client.Options{})
+	require.NoError(t, err)
+	_, err = c.PutCollection(t.Context(), "reports", client.Collection{Properties: client.CollectionProperties{SKU: client.SKU{Name: "P20Premium"}}})
+	require.NoError(t, err)
+	return server.URL
+}
+
+// run runs a command line, with a home of its own, and returns what it prints and its status.
+func run(t *testing.T, stdin string, args ...string) (stdout, stderr string, status int) {
+	t.Helper()
+	home := t.TempDir()
+	getenv := func(name string) (string, bool) {
+		value, ok := map[string]string{"HOME": home, "XDG_CONFIG_HOME": home, "PASSWORD": "correct-horse"}[name]
+		return value, ok
+	}
+	root := &cobra.Command{Use: "almanac", SilenceErrors: true, SilenceUsage: true}
+	root.AddCommand(files.Commands(getenv)...)
+	var out, problems strings.Builder
+	root.SetArgs(args)
+	root.SetIn(strings.NewReader(stdin))
+	root.SetOut(&out)
+	root.SetErr(&problems)
+	err := root.ExecuteContext(context.WithoutCancel(t.Context()))
+	if err == nil {
+		return out.String(), problems.String(), 0
+	}
+	return out.String(), problems.String() + err.Error(), exit.CodeOf(err)
+}
+
+const nightly = "startTime: 2026-01-01T06:00:00Z\nrecurrence: {frequency: day}\n" +
+	"action: {type: Http, request: {uri: 'http://example.com/', authentication: {type: Basic, username: u, password: {$env: PASSWORD}}}}\n"
+
+func TestJobFilesFromTheFirstToAnExport(t *testing.T) {
+	t.Parallel()
+	at := "--url=" + serve(t)
+	dir := filepath.Join(t.TempDir(), "jobs")
+	_, _, status := run(t, "", "init", dir, "--collections", "reports")
+	require.Zero(t, status)
+	config, err := os.ReadFile(filepath.Join(dir, "almanac.yaml"))
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)^collections:\n  - reports\nowner: [0-9a-f-]{36}$`, string(config))
+	require.FileExists(t, filepath.Join(dir, ".almanac", "job.schema.json"))
+	_, stderr, status := run(t, "", "init", dir)
+	require.NotZero(t, status)
+	require.Contains(t, stderr, "almanac.yaml is there already")
+
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "reports"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "reports", "nightly.yaml"), []byte(nightly), 0o600))
+	stdout, _, status := run(t, "", "plan", at, "-f", dir, "--others=0")
+	require.Equal(t, 2, status)
+	require.Contains(t, stdout, "+ reports/nightly")
+	require.Contains(t, stdout, "action.request.authentication.password: secret: not compared")
+	require.Contains(t, stdout, "1 to create, 0 to change, 0 unchanged.")
+
+	stdout, stderr, status = run(t, "", "apply", at, "-f", dir, "--others=0")
+	require.Equal(t, exit.Usage, status, "without a terminal nothing is asked")
+	require.Contains(t, stderr, "--yes")
+	require.Contains(t, stdout, "+ reports/nightly", "the plan is shown")
+	stdout, _, status = run(t, "", "plan", at, "-f", dir, "--others=0", "-o", "json")
+	require.Equal(t, 2, status, "and nothing was done")
+	require.True(t, json.Valid([]byte(stdout)))
+
+	stdout, _, status = run(t, "", "apply", at, "-f", dir, "--others=0", "--yes")
+	require.Zero(t, status)
+	require.Contains(t, stdout, "reports/nightly created\n1 created, 0 changed, 0 unchanged, 0 failed, 0 not done.\n")
+	require.NotContains(t, stdout, "correct-horse")
+	stdout, _, status = run(t, "", "plan", at, "-f", dir)
+	require.Zero(t, status)
+	require.Equal(t, "No changes: 1 job as the files say (1 job with secrets, which were not compared).\n", stdout)
+
+	stdout, _, status = run(t, "", "export", at, "reports")
+	require.Zero(t, status)
+	require.Contains(t, stdout, "collection: reports\nname: nightly\n")
+	_, stderr, status = run(t, "", "export", at, "-f", dir)
+	require.Zero(t, status)
+	require.Contains(t, stderr, "1 jobs, 0 files written", "the file that is there says the same")
+	from, _, status := run(t, stdout, "plan", at, "-f", "-")
+	require.Zero(t, status, from)
+}
+
+func TestAPlanThatCannotBeMadeEndsWithOne(t *testing.T) {
+	t.Parallel()
+	at := "--url=" + serve(t)
+	bad := filepath.Join(t.TempDir(), "bad.yaml")
+	require.NoError(t, os.WriteFile(bad, []byte("collection: reports\nrecurrence: {frequency: dayly}\n"+"action: {type: Http, request: {uri: 'http://h/'}}\n"), 0o600))
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{at, "-f", bad}, "bad.yaml:2:25: properties.recurrence.frequency: \"dayly\" is not supported"},
+		{[]string{at, "-f", "/nowhere"}, "no such file"},
+		{[]string{at, "-f", bad, "--take", "0"}, "--take"},
+		{[]string{at, "-o", "xml"}, "--output"},
+		{[]string{at, "something"}, "unknown command"},
+	} {
+		_, stderr, status := run(t, "", append([]string{"plan"}, tt.args...)...)
+		require.Equal(t, 1, status, stderr)
+		require.Contains(t, stderr, tt.want)
+	}
+	missing := filepath.Join(t.TempDir(), "secret.yaml")
+	require.NoError(t, os.WriteFile(missing, []byte("collection: reports\n"+strings.ReplaceAll(nightly, "PASSWORD", "OTHER")), 0o600))
+	_, _, status := run(t, "", "plan", at, "-f", missing, "--others=0")
+	require.Equal(t, 2, status)
+	_, stderr, status := run(t, "", "plan", at, "-f", missing, "--others=0", "--resolve-secrets")
+	require.Equal(t, 1, status)
+	require.Contains(t, stderr, "{$env: OTHER}: the variable is not set")
+	_, stderr, status = run(t, "", "apply", at, "-f", missing, "--others=0", "--yes")
+	require.Equal(t, 1, status)
+	require.Contains(t, stderr, "{$env: OTHER}: the variable is not set")
+	_, stderr, status = run(t, "", "plan", "--url=http://127.0.0.1:1", "-f", missing)
+	require.Equal(t, exit.Unreachable, status, stderr)
+}

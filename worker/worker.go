@@ -113,7 +113,7 @@ func New(o Options) worker.Worker {
 	if o.Notifies == nil {
 		o.Notifies = notify.Actions(o.Senders)
 	}
-	notifies := &notify.Activities{Senders: o.Notifies, Log: o.Log, PublicURL: o.PublicURL}
+	notifies := &notify.Activities{Senders: o.Notifies, Log: o.Log, PublicURL: o.PublicURL, Latency: o.Client.latency}
 	w.RegisterActivityWithOptions(jobloop.NewPlanner().Plan, activity.RegisterOptions{Name: workflows.ActivityPlan})
 	w.RegisterActivityWithOptions(notifies.Send, activity.RegisterOptions{Name: notify.TypeSend})
 	w.RegisterActivityWithOptions(notifies.Raise, activity.RegisterOptions{Name: notify.TypeRaise})

@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"almanac/activities"
+	"almanac/internal/latency"
 	"almanac/internal/redact"
 	"almanac/internal/wfclient"
 	"almanac/job"
@@ -49,11 +50,12 @@ const Counter = "almanac_notifications"
 // where: in the job that raised them, or in the notifications of its collection.
 const LostCounter = "almanac_alerts_lost"
 
-// Activities are the activities. The exported members but PublicURL are required.
+// Activities are the activities. Senders and Log are required.
 type Activities struct {
 	Senders   map[kind.Type]Sender // by the type of a post
 	Log       *slog.Logger
-	PublicURL string // begins the links in messages, without a slash at its end; "" means that there are none
+	PublicURL string         // begins the links in messages, without a slash at its end; "" means that there are none
+	Latency   *latency.Meter // of the server; nil means that it is quick
 
 	merger merger
 }

@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 
+	"almanac/internal/latency"
 	"almanac/job"
 	"almanac/job/notification"
 )
@@ -35,7 +36,7 @@ func (a *Activities) Raise(ctx context.Context, in RaiseInput) error {
 		}
 	}
 	for _, p := range parts {
-		a.merger.add(p)
+		a.merger.add(p, a.Latency)
 	}
 	var errs []error
 	for _, p := range parts {
@@ -65,24 +66,26 @@ const (
 	// maxSignal is the size limit of the alerts in a signal as JSON, in bytes. A part that is larger is sent alone. The
 	// server limits a payload to 2 MiB, and so all signals together that a workflow gets during one of its tasks.
 	maxSignal = 256 << 10
-	// signalPause is the time from one signal to the next.
+	// signalPause is the time from one signal to the next. It grows with the time that the server takes to answer, up
+	// to busyPause: it then answers the more hand-overs, the fewer signals they make.
 	signalPause = 250 * time.Millisecond
+	busyPause   = 8 * time.Second
 	// signalTimeout is the time limit of a signal.
 	signalTimeout = 10 * time.Second
 )
 
-// A merger makes few signals of many parts: those that come within signalPause after the last signal to their shard are
+// A merger makes few signals of many parts: those that come within a pause after the last signal to their shard are
 // sent together. The zero value is ready.
 type merger struct {
 	signal func(id string, batch []*part) // for tests; nil means signal
 
 	mu sync.Mutex
-	// that wait, by the shard's workflow ID; an entry exists until signalPause after the last signal
+	// that wait, by the shard's workflow ID; an entry exists until a pause after the last signal
 	lines map[string][]*part
 }
 
 // add sends a part with others, and closes its channel when that is done.
-func (m *merger) add(p *part) {
+func (m *merger) add(p *part, server *latency.Meter) {
 	id := p.shard.WorkflowID()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -92,19 +95,19 @@ func (m *merger) add(p *part) {
 	waiting, busy := m.lines[id]
 	m.lines[id] = append(waiting, p)
 	if !busy {
-		go m.send(id)
+		go m.send(id, server)
 	}
 }
 
-// send sends what waits for a shard until nothing has come for signalPause.
-func (m *merger) send(id string) {
+// send sends what waits for a shard until nothing has come for a pause.
+func (m *merger) send(id string, server *latency.Meter) {
 	for batch := m.next(id); batch != nil; batch = m.next(id) {
 		if send := m.signal; send != nil {
 			send(id, batch)
 		} else if len(batch) > 0 {
 			signal(id, batch)
 		}
-		time.Sleep(signalPause)
+		time.Sleep(server.Patience(signalPause, busyPause))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"almanac/internal/latency"
 	"almanac/job"
 	"almanac/job/notification"
 )
@@ -50,7 +51,7 @@ func TestHandOversAtTheSameTimeAreFewSignalsOfBoundedSize(t *testing.T) {
 		for i := range 10_000 {
 			p := handOver(t.Context(), 1+i%notification.Shards, 1000)
 			parts = append(parts, p)
-			m.add(p)
+			m.add(p, nil)
 		}
 		for _, p := range parts {
 			<-p.done
@@ -80,14 +81,45 @@ func TestALoneHandOverDoesNotWaitAndOneThatWasGivenUpIsNotSent(t *testing.T) {
 			}
 		}}
 		p := handOver(t.Context(), 1, 10)
-		m.add(p)
+		m.add(p, nil)
 		<-p.done
 		require.ErrorIs(t, p.err, errSignal)
 		require.Zero(t, time.Since(start))
 		gone, cancel := context.WithCancel(t.Context())
-		m.add(handOver(gone, 1, 10))
+		m.add(handOver(gone, 1, 10), nil)
 		cancel()
 		time.Sleep(time.Second)
 		require.Equal(t, 1, sent)
+	})
+}
+
+func TestHandOversAreFewerSignalsWhileTheServerIsSlow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		slow := new(latency.Meter)
+		for range 100 {
+			end := slow.Begin()
+			time.Sleep(time.Second)
+			end()
+		}
+		start := time.Now()
+		var mu sync.Mutex
+		var signals []time.Duration
+		m := merger{signal: func(_ string, batch []*part) {
+			mu.Lock()
+			defer mu.Unlock()
+			signals = append(signals, time.Since(start).Round(time.Second))
+			for _, p := range batch {
+				close(p.done)
+			}
+		}}
+		for range 60 { // ten a second
+			m.add(handOver(t.Context(), 1, 10), slow)
+			time.Sleep(100 * time.Millisecond)
+		}
+		time.Sleep(busyPause)
+		mu.Lock()
+		defer mu.Unlock()
+		require.Equal(t, []time.Duration{0, 3 * time.Second, 6 * time.Second}, signals)
 	})
 }

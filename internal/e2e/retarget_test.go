@@ -17,7 +17,7 @@ func TestAStoredPasswordIsNotSentToAnotherHost(t *testing.T) {
 	require.Equal(t, http.StatusCreated, call(t, http.MethodPut, url, request(mine.URL+"/a", `,"password":"`+canary("kept")+`"`)).code)
 
 	const member, message = "properties.action.request.authentication.password",
-		"properties.action.request.authentication.password: required; allowed: a password; send it again, because the target changed (scheme, host or port of uri), and a stored secret is not sent to another one"
+		"properties.action.request.authentication.password: required; allowed: a password (\"\" is an empty one); send it again, because the target changed (scheme, host or port of uri), and a stored secret is not sent to another one"
 	for method, body := range map[string]string{
 		http.MethodPut:   request(other.URL, ""),
 		http.MethodPatch: `{"properties":{"action":{"request":{"uri":"` + other.URL + `"}}}}`,

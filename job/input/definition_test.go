@@ -310,7 +310,7 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 			"authentication without what its type needs", auth(`"type":"basic","pfx":"x"`),
 			lines("properties.action.request.authentication.username: required",
 				"properties.action.request.authentication.pfx: unknown field; allowed: type, password, emptyPassword or username",
-				"properties.action.request.authentication.password: required; allowed: a password"),
+				"properties.action.request.authentication.password: required; allowed: a password (\"\" is an empty one)"),
 		},
 		{
 			"a client without what it needs", auth(`"type":"activedirectoryoauth","tenant":"t"`),

@@ -96,7 +96,7 @@ func TestMergeDefinitionReportsBadFields(t *testing.T) {
 		{"what no longer fits", `{"properties":{"recurrence":{"frequency":"day"}}}`, `properties.recurrence.schedule.weekDays: not allowed; allowed: with frequency week; "frequency": "week" runs on each of these days`},
 		{"the parameters of another type", `{"properties":{"action":{"queueMessage":{"storageAccount":"a","queueName":"abc","sasToken":"s"}}}}`, "properties.action.queueMessage: not allowed; an action of type Http has a request"},
 		{"another type without its parameters", `{"properties":{"action":{"type":"StorageQueue"}}}`, "properties.action.queueMessage: required; allowed: an object; an action of type StorageQueue has one"},
-		{"another user without a password", `{"properties":{"action":{"request":{"authentication":{"username":"v"}}}}}`, "properties.action.request.authentication.password: required; allowed: a password"},
+		{"another user without a password", `{"properties":{"action":{"request":{"authentication":{"username":"v"}}}}}`, "properties.action.request.authentication.password: required; allowed: a password (\"\" is an empty one)"},
 		{"a member of the wrong type", `{"properties":{"recurrence":[]}}`, "properties.recurrence: a list is not valid; allowed: an object; a job without a recurrence runs once"},
 		{"properties of the wrong type", `{"properties":7}`, "properties: a number is not valid; allowed: an object"},
 	} {

@@ -175,7 +175,7 @@ func TestASecretIsKeptWhereTheTemplateOfAPathChanges(t *testing.T) {
 func TestSecretsAreNotKeptForAnotherIdentity(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, kind, old, new, missing string }{
-		{"another user", "Basic", `"username":"u"`, `"username":"v"`, "request.authentication.password: required; allowed: a password"},
+		{"another user", "Basic", `"username":"u"`, `"username":"v"`, "request.authentication.password: required; allowed: a password (\"\" is an empty one)"},
 		{"another client", "OAuth", `"clientId":"c"`, `"clientId":"d"`, "request.authentication.secret: required; allowed: the client's secret"},
 		{"another key", "ServiceBusQueue", `"sasKeyName":"k"`, `"sasKeyName":"l"`, "serviceBusQueueMessage.authentication.sasKey: required; allowed: a shared access key"},
 		{"another certificate", "ClientCertificate", `"certificateThumbprint":"`, `"certificateThumbprint":"AA`, "request.authentication.pfx: required; allowed: a PFX file in base64"},
@@ -259,7 +259,7 @@ func TestSecretsAreNotKeptForAnotherTarget(t *testing.T) {
 		{"ServiceBusTopic", `"ns"`, `"nt"`, "serviceBusTopicMessage.authentication.sasKey: required; allowed: a shared access key", "namespace"},
 	}
 	for kind, missing := range map[string]string{
-		"Basic":             "request.authentication.password: required; allowed: a password",
+		"Basic":             "request.authentication.password: required; allowed: a password (\"\" is an empty one)",
 		"OAuth":             "request.authentication.secret: required; allowed: the client's secret",
 		"ClientCertificate": "request.authentication.pfx: required; allowed: a PFX file in base64",
 	} {

@@ -115,7 +115,7 @@ func (r *Request) Secrets(old Parameters) []Secret {
 	keeps := r.keeps(stored)
 	password := Secret{
 		Path: "authentication.password", Value: &auth.Password, Stored: was.Password, Kept: keeps,
-		Allowed: needed(AuthBasic, "a password"),
+		Allowed: needed(AuthBasic, `a password ("" is an empty one)`),
 	}
 	password.Kept.Identity = keeps.Identity && auth.Pfx == "" // a new certificate has its own password
 	if auth.Type == AuthBasic {

@@ -19,8 +19,8 @@ type Raised struct {
 
 // Shards is the number of the workflows that deliver the alerts of a collection's jobs to the targets of these jobs.
 // Each holds 1.5 MB, so together they hold the alerts of 10,000 jobs that fail at once, each with a target of its own
-// and 3 kB in size, if all targets hang.
-const Shards = 24
+// and 1.8 kB in size, if all targets hang. They are few, so that the alerts of a storm come many at a time to each.
+const Shards = 12
 
 // A Shard is one of the workflows that deliver the alerts of a collection's jobs. Shard 0 delivers to the targets of
 // the collection, which are at most ten. Those from 1 to [Shards] deliver to the targets of jobs, and each target

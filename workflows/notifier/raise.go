@@ -16,7 +16,7 @@ import (
 // repeats the activity, at longer and longer intervals.
 func Raise(ctx workflow.Context, k job.CollectionKey, raised []notification.Raised) error {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: 20 * time.Second, Summary: "raise " + string(raised[0].Alert.Event),
+		StartToCloseTimeout: 30 * time.Second, Summary: "raise " + string(raised[0].Alert.Event),
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute},
 	})
 	return workflow.ExecuteActivity(ctx, notify.TypeRaise, notify.RaiseInput{

@@ -21,7 +21,7 @@ const (
 	// 2,000.
 	maxSending = 500
 	maxPending = 100
-	maxAlone   = 10
+	maxAlone   = 3
 	batchSize  = 25
 
 	// maxStart is the size limit of the messages and targets whose delivery begins in one workflow task, as JSON, and

@@ -41,19 +41,28 @@ func (n *notifier) gather(ctx workflow.Context) {
 		return
 	}
 	n.last = workflow.Now(ctx)
-	if n.raised.Len() < maxSignals {
-		_ = workflow.Sleep(ctx, gatherTime) // a cancelled workflow ends
-	}
 	var some []notification.Raised
-	for range maxSignals {
+	for taken := range maxSignals {
 		if !n.raised.ReceiveAsync(&some) {
 			return
+		}
+		if taken == 0 && n.raised.Len() < maxSignals-1 {
+			_ = workflow.Sleep(ctx, gatherFor(some, n.last)) // a cancelled workflow ends
 		}
 		for i := range some {
 			n.take(ctx, &some[i])
 		}
 		some = nil
 	}
+}
+
+// gatherFor returns how long to wait for more alerts after some that have arrived. Old ones were long on their way: many
+// more come then, and the server is busy.
+func gatherFor(some []notification.Raised, now time.Time) time.Duration {
+	if len(some) > 0 && now.Sub(some[0].Alert.Time) > oldAlert {
+		return busyGatherTime
+	}
+	return gatherTime
 }
 
 // take gives an alert to the channels of its own targets, or keeps it for those of the collection.

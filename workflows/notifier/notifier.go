@@ -27,6 +27,9 @@ import (
 const (
 	// gatherTime is how long the first alert waits for others that have the same cause.
 	gatherTime = 500 * time.Millisecond
+	// busyGatherTime is how long one that is older than oldAlert does.
+	busyGatherTime = 5 * time.Second
+	oldAlert       = 5 * time.Second
 	// window is the time from the beginning of a message about several alerts to a target until the next. Alerts wait
 	// for it together. As many as atOnce messages about one alert each leave at once in that time, and the next one
 	// after it.

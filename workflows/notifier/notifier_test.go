@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -96,7 +97,12 @@ func (w *world) targets(_ context.Context, id, query string) ([]job.Notification
 	return w.rules, nil
 }
 
+// raise hands over alerts that were raised just then.
 func (w *world) raise(after time.Duration, raised ...notification.Raised) {
+	raised = slices.Clone(raised)
+	for i := range raised {
+		raised[i].Alert.Time = raised[i].Alert.Time.Add(after)
+	}
 	w.env.RegisterDelayedCallback(func() { w.env.SignalWorkflow(workflows.SignalRaise, raised) }, after)
 }
 
@@ -484,4 +490,20 @@ func TestATestIsSentOnceToEachTargetAndItsResultIsTheAnswer(t *testing.T) {
 	require.ElementsMatch(t, []string{"00:00:00 ops: " + text, "00:00:00 broken: " + text}, w.sent)
 	require.Equal(t, []notification.DeliveryResult{notification.Delivered, notification.Failed}, []notification.DeliveryResult{got[0].Outcome, got[1].Outcome})
 	require.Equal(t, "the host answered 500", got[1].Message)
+}
+
+func TestAlertsThatWereLongOnTheirWayWaitForMore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	old := failed("a", nil, hook("a"))
+	old.Alert.Time = old.Alert.Time.Add(-10 * time.Second)
+	w.raise(time.Second, old)
+	w.raise(4*time.Second, failed("b", nil, hook("b")))
+	w.raise(time.Minute, failed("c", nil, hook("c")))
+	require.NoError(t, w.run(time.Hour))
+	var times []string
+	for _, sent := range w.sent {
+		times = append(times, sent[:8])
+	}
+	require.Equal(t, []string{"00:00:06", "00:00:06", "00:01:00"}, times)
 }

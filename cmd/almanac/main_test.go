@@ -237,7 +237,7 @@ func TestAnUnknownCommandIsAnError(t *testing.T) {
 		{"jbo list", "Did you mean almanac job?"},
 		{"list", "Did you mean almanac job list?\nRun \"almanac --help\""},
 		{"run nightly", "Did you mean almanac job run?\nRun \"almanac --help\""},
-		{"job lsit", "Did you mean almanac job list?"},
+		{"job lst", "Did you mean almanac job list?"},
 		{"job describe x", "Did you mean almanac job get?"},
 		{"job list --filtr x", "Did you mean --filter?"},
 		{"job list -o jsn", `--output: unknown value "jsn", did you mean json?`},

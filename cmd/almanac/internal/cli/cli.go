@@ -4,7 +4,9 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"almanac/cmd/almanac/internal/cli/across"
 	"almanac/cmd/almanac/internal/cli/base"
+	"almanac/cmd/almanac/internal/cli/collection"
 	"almanac/cmd/almanac/internal/cli/context"
 	"almanac/cmd/almanac/internal/cli/files"
 	"almanac/cmd/almanac/internal/cli/job"
@@ -12,5 +14,8 @@ import (
 
 // Commands returns the commands of the client.
 func Commands(getenv base.Lookup) []*cobra.Command {
-	return append([]*cobra.Command{job.Command(getenv), context.Command(getenv)}, files.Commands(getenv)...)
+	return append([]*cobra.Command{
+		job.Command(getenv), collection.Command(getenv), across.Activity(getenv), across.Forecast(getenv),
+		context.Command(getenv),
+	}, files.Commands(getenv)...)
 }

@@ -90,7 +90,7 @@ type flagValue struct{ *Setting }
 // Set takes the flag's text. A repeated flag extends a list.
 func (v flagValue) Set(text string) error {
 	if v.Value.list && v.fromFlag {
-		text = v.text + "," + text
+		text = v.text + v.Value.between + text
 	}
 	v.text, v.fromFlag = text, true
 	return nil

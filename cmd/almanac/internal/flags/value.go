@@ -22,8 +22,9 @@ type Value struct {
 
 	read     func(text string) error // the error says what is wrong with the text
 	complete cobra.ShellCompDirective
-	optional bool // the empty text is allowed, also in the variable
-	list     bool // the flag may be given several times
+	optional bool   // the empty text is allowed, also in the variable
+	list     bool   // the flag may be given several times
+	between  string // joins the texts of a list
 }
 
 // NewValue returns the type of a value with a reader, whose error says what is wrong with a text. Completion
@@ -104,7 +105,14 @@ func List(kind string, to *[]string, check func([]string) error) Value {
 		*to = strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 		return check(*to)
 	})
-	v.list = true
+	v.list, v.between = true, ","
+	return v
+}
+
+// Lines is texts that hold no line end; its flag may be given several times, once for each.
+func Lines(kind string, to *[]string) Value {
+	v := NewValue(kind, "", func(text string) error { *to = strings.Split(text, "\n"); return nil })
+	v.list, v.between = true, "\n"
 	return v
 }
 

@@ -2,7 +2,6 @@ package base
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"time"
@@ -20,33 +19,38 @@ func Unread(entries int) error {
 }
 
 // Watch shows a list again and again until ctx ends: on a terminal all of it in the same place, elsewhere the entries
-// that are new or have changed. A failure to load it is told and tried again.
+// that are new or have changed.
 func Watch[T any](
 	ctx context.Context, s *Session, v output.View[T], every time.Duration, load func() ([]T, error),
 ) error {
 	before := map[string]T{}
-	first := true
-	for {
+	return Follow(ctx, s, every, func(first bool) error {
 		found, err := load()
 		switch {
+		case err != nil:
+			return err
+		case s.Terminal && s.Format.ForPeople():
+			fmt.Fprint(s.Out, "\x1b[H\x1b[J") // the cursor to the first line, and nothing after it
+			return output.List(&s.Printer, v, found)
+		}
+		return changed(s, v, before, found, first)
+	})
+}
+
+// Follow calls look again and again until ctx ends. An error of the first look is returned. Those of others are told, if
+// they may pass.
+func Follow(ctx context.Context, s *Session, every time.Duration, look func(first bool) error) error {
+	for first := true; ; first = false {
+		s.Now = time.Now()
+		err := look(first)
+		switch passes := exit.CodeOf(err) == exit.Unreachable; {
 		case ctx.Err() != nil:
 			return nil
-		case err != nil && first:
+		case err != nil && (first || !passes):
 			return err
 		case err != nil:
 			s.Say("%s", Describe(s.URL, err))
-		case s.Terminal && s.Format.ForPeople():
-			s.Now = time.Now()
-			fmt.Fprint(s.Out, "\x1b[H\x1b[J")
-			err = output.List(&s.Printer, v, found)
-		default:
-			s.Now = time.Now()
-			err = changed(s, v, before, found, first)
 		}
-		if err != nil && errors.Is(err, errOutput) {
-			return err
-		}
-		first = false
 		select {
 		case <-ctx.Done():
 			return nil
@@ -54,9 +58,6 @@ func Watch[T any](
 		}
 	}
 }
-
-// errOutput is the error of an output that takes no more.
-var errOutput = errors.New("the output cannot be written")
 
 // changed prints the entries that are not as they were before.
 func changed[T any](s *Session, v output.View[T], before map[string]T, found []T, first bool) error {
@@ -71,14 +72,11 @@ func changed[T any](s *Session, v output.View[T], before map[string]T, found []T
 	p := s.Printer
 	p.NoHeads = p.NoHeads || !first
 	if p.Format.ForPeople() {
-		if err := output.List(&p, v, news); err != nil {
-			return fmt.Errorf("%w: %w", errOutput, err)
-		}
-		return nil
+		return output.List(&p, v, news)
 	}
 	for _, one := range news {
 		if err := output.One(&p, v, one); err != nil {
-			return fmt.Errorf("%w: %w", errOutput, err)
+			return err
 		}
 	}
 	return nil

@@ -11,6 +11,11 @@ import (
 
 // Command returns the command job.
 func Command(getenv base.Lookup) *cobra.Command {
+	below := []*cobra.Command{newList(getenv), newGet(getenv), newCreate(getenv), newEdit(getenv), newRun(getenv)}
+	for _, d := range deeds {
+		below = append(below, newDeed(getenv, d))
+	}
+	below = append(below, newHistory(getenv), newNext(getenv), newWhy(getenv), newWatch(getenv))
 	return base.Group(&cobra.Command{
 		Use:     "job",
 		Aliases: []string{"jobs"},
@@ -18,10 +23,10 @@ func Command(getenv base.Lookup) *cobra.Command {
 		Long: `List, read, make, change, run and delete jobs. A job is named NAME, in the job collection
 of --collection, or COLLECTION/NAME.`,
 		Example: `  almanac job list
-  almanac job create hello --url https://example.com/ --frequency minute --interval 5
+  almanac job create hello https://example.com/ --every 5m
   almanac job run hello --wait
   almanac job why hello`,
-	}, newList(getenv), newGet(getenv))
+	}, below...)
 }
 
 // stateCell shows the state of a job.

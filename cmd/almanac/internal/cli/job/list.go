@@ -68,7 +68,13 @@ func runList(ctx context.Context, s *base.Session, o *listOptions, words []strin
 	load := func() ([]client.Summary, error) { return summaries(ctx, s, scope, o.search, o.limit) }
 	v := summaryView(s, o.all)
 	if o.watch {
-		return base.Watch(ctx, s, v, o.every, load)
+		return base.Watch(ctx, s, v, o.every, func() ([]client.Summary, error) {
+			found, err := load()
+			if found != nil {
+				err = nil // what could not be read was told
+			}
+			return found, err
+		})
 	}
 	found, err := load()
 	if err != nil && exit.Status(err) != exit.Failed || err != nil && found == nil {

@@ -1,0 +1,249 @@
+// Package collection is the commands about job collections.
+package collection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"almanac/client"
+	"almanac/cmd/almanac/internal/cli/base"
+	"almanac/cmd/almanac/internal/cli/exit"
+	"almanac/cmd/almanac/internal/cli/output"
+	"almanac/cmd/almanac/internal/flags"
+)
+
+// Command returns the command collection.
+func Command(getenv base.Lookup) *cobra.Command {
+	return base.Group(&cobra.Command{
+		Use:     "collection",
+		Aliases: []string{"collections"},
+		Short:   "List, read, make, enable, disable and delete job collections",
+		Long:    "List, read, make, enable, disable and delete job collections.",
+		Example: "  almanac collection list\n  almanac collection create reports --plan Standard",
+	}, newList(getenv), newGet(getenv), newCreate(getenv), newEnable(getenv), newDisable(getenv), newDelete(getenv))
+}
+
+func cell(of func(client.Collection) string) func(client.Collection) output.Cell {
+	return func(c client.Collection) output.Cell { return output.Cell{Text: of(c)} }
+}
+
+var view = output.View[client.Collection]{
+	Name: func(c client.Collection) string { return c.Name },
+	Columns: []output.Column[client.Collection]{
+		{Head: "NAME", Shrink: true, Of: cell(func(c client.Collection) string { return c.Name })},
+		{Head: "STATE", Of: func(c client.Collection) output.Cell {
+			state := output.Cell{Text: string(c.Properties.State)}
+			if c.Properties.State != client.CollectionEnabled {
+				state.Mark = output.Warn
+			}
+			return state
+		}},
+		{Head: "PLAN", Of: cell(func(c client.Collection) string { return c.Properties.SKU.Name })},
+		{Head: "QUOTA", Of: cell(quotaText)},
+		{Head: "LOCATION", Wide: true, Of: cell(func(c client.Collection) string { return c.Location })},
+		{Head: "NOTIFICATIONS", Wide: true, Of: cell(func(c client.Collection) string {
+			return strconv.Itoa(len(c.Properties.Notifications))
+		})},
+		{Head: "ID", Wide: true, Of: cell(func(c client.Collection) string { return c.ID })},
+	},
+}
+
+func quotaText(c client.Collection) (text string) {
+	q := c.Properties.Quota
+	if q == nil {
+		return ""
+	}
+	if q.MaxJobCount > 0 {
+		text = strconv.Itoa(q.MaxJobCount) + " jobs"
+	}
+	if r := q.MaxRecurrence; r != nil {
+		text += fmt.Sprintf(" every %d %s", max(r.Interval, 1), r.Frequency)
+	}
+	return strings.TrimSpace(text)
+}
+
+func newList(getenv base.Lookup) *cobra.Command {
+	var all bool
+	return base.Command(&cobra.Command{
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "List the job collections of the resource group",
+		Long:    "List the job collections of the resource group.",
+		Example: "  almanac collection list -o name",
+	}, getenv, []flags.Group{{Name: "Collections", Settings: []*flags.Setting{
+		{Flag: "all-groups", Short: "A", Value: flags.Bool(&all), Help: "Those of all resource groups of the subscription."},
+	}}}, func(ctx context.Context, s *base.Session, _ []string) error {
+		read := s.Client.Collections
+		if all {
+			read = s.Client.AllCollections
+		}
+		var found []client.Collection
+		unread := 0
+		for one, err := range read(ctx, client.List{}) {
+			if missing, ok := errors.AsType[*client.UnreadError](err); ok {
+				s.Say("%s", missing.Error())
+				unread++
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			found = append(found, one)
+		}
+		if len(found) == 0 && s.Format.ForPeople() {
+			s.Say("No job collections")
+		}
+		if err := output.List(&s.Printer, view, found); err != nil {
+			return err
+		}
+		return base.Unread(unread)
+	})
+}
+
+func newGet(getenv base.Lookup) *cobra.Command {
+	return base.Command(&cobra.Command{
+		Use:               "get NAME…",
+		Aliases:           []string{"show"},
+		Short:             "Show job collections",
+		Long:              "Show job collections. One is an object in JSON and YAML, several are a list.",
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: base.CompleteCollections(getenv, 0),
+	}, getenv, nil, func(ctx context.Context, s *base.Session, args []string) error {
+		var all []client.Collection
+		for _, name := range args {
+			found, err := s.Client.Collection(ctx, name)
+			if err != nil {
+				return s.MissingCollection(ctx, name, err)
+			}
+			all = append(all, found)
+		}
+		if len(all) == 1 {
+			return output.One(&s.Printer, view, all[0])
+		}
+		return output.List(&s.Printer, view, all)
+	})
+}
+
+func newCreate(getenv base.Lookup) *cobra.Command {
+	var plan, location string
+	var tags []string
+	var most int
+	return base.Command(&cobra.Command{
+		Use:     "create NAME",
+		Aliases: []string{"add", "new"},
+		Short:   "Make a job collection",
+		Long:    "Make a job collection. A name that is taken is refused.",
+		Example: "  almanac collection create reports --plan Standard --tag team=billing",
+		Args:    cobra.ExactArgs(1),
+	}, getenv, []flags.Group{{Name: "Collection", Settings: []*flags.Setting{
+		{Flag: "plan", Value: flags.NewValue("name", "", func(text string) error { plan = text; return nil },
+			"Free", "Standard", "P10Premium", "P20Premium"), Default: "P20Premium",
+			Help: "Plan, which limits how many jobs it has and how often they run."},
+		{Flag: "location", Value: flags.Text("name", &location), Help: "Where it is, which is only kept."},
+		{Flag: "tag", Value: flags.Lines("name=value", &tags), Help: "Tag of it. It can be given several times."},
+		{Flag: "max-jobs", Value: flags.Int(&most, 1, 1_000_000), Help: "How many jobs it has at most, below the limit of the plan."},
+	}}}, func(ctx context.Context, s *base.Session, args []string) error {
+		of := client.Collection{Location: location, Properties: client.CollectionProperties{SKU: client.SKU{Name: plan}}}
+		if most > 0 {
+			of.Properties.Quota = &client.Quota{MaxJobCount: most}
+		}
+		for _, tag := range tags {
+			name, value, ok := strings.Cut(tag, "=")
+			if !ok {
+				return exit.With(exit.Usage, fmt.Errorf("--tag: %q has no =; allowed: NAME=VALUE", tag))
+			}
+			if of.Tags == nil {
+				of.Tags = map[string]string{}
+			}
+			of.Tags[name] = value
+		}
+		made, err := s.Client.PutCollection(ctx, args[0], of, client.IfAbsent())
+		if client.IsChanged(err) {
+			return exit.With(exit.Refused, fmt.Errorf("the job collection %s exists", args[0]))
+		}
+		if err != nil {
+			return err
+		}
+		if !s.Format.ForPeople() {
+			return output.One(&s.Printer, view, made)
+		}
+		return s.Done("collection", made.Name, "created")
+	})
+}
+
+// change runs a command that takes a while for each named job collection.
+func change(
+	getenv base.Lookup, cmd *cobra.Command, past, question string,
+	begin func(context.Context, *client.Client, string) (*client.Operation, error),
+) *cobra.Command {
+	cmd.Args, cmd.ValidArgsFunction = cobra.MinimumNArgs(1), base.CompleteCollections(getenv, 0)
+	return base.Command(cmd, getenv, nil, func(ctx context.Context, s *base.Session, args []string) error {
+		for _, name := range args {
+			if question == "" {
+				break
+			}
+			found, err := s.Client.Summaries(ctx, client.InCollection(name), client.Search{Top: 1})
+			if err != nil {
+				return s.MissingCollection(ctx, name, err)
+			}
+			s.Say("  %s  %d jobs", name, found.Total)
+		}
+		if question != "" {
+			if err := s.Confirm(fmt.Sprintf(question, strings.Join(args, ", "))); err != nil {
+				return err
+			}
+		}
+		for _, name := range args {
+			o, err := begin(ctx, s.Client, name)
+			if o != nil {
+				s.Say("%s  in progress", name)
+			}
+			if err == nil {
+				err = s.Client.Wait(ctx, name, o)
+			}
+			if err != nil {
+				return s.MissingCollection(ctx, name, err)
+			}
+			if err := s.Done("collection", name, past); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func newEnable(getenv base.Lookup) *cobra.Command {
+	return change(getenv, &cobra.Command{
+		Use:   "enable NAME…",
+		Short: "Have the jobs of job collections run again",
+		Long:  "Have the jobs of job collections run again, those that are enabled themselves.",
+	}, "enabled", "", func(ctx context.Context, c *client.Client, name string) (*client.Operation, error) {
+		return c.EnableCollection(ctx, name)
+	})
+}
+
+func newDisable(getenv base.Lookup) *cobra.Command {
+	return change(getenv, &cobra.Command{
+		Use:   "disable NAME…",
+		Short: "Have no job of job collections run",
+		Long:  "Have no job of job collections run. The state of the jobs themselves stays. It asks first.",
+	}, "disabled", "Stop all jobs of %s?", func(ctx context.Context, c *client.Client, name string) (*client.Operation, error) {
+		return c.DisableCollection(ctx, name)
+	})
+}
+
+func newDelete(getenv base.Lookup) *cobra.Command {
+	return change(getenv, &cobra.Command{
+		Use:   "delete NAME…",
+		Short: "Delete job collections with all their jobs",
+		Long:  "Delete job collections with all their jobs and their history. It asks first.",
+	}, "deleted", "Delete %s with all jobs and their history?",
+		func(ctx context.Context, c *client.Client, name string) (*client.Operation, error) {
+			return c.DeleteCollection(ctx, name)
+		})
+}

@@ -9,6 +9,7 @@ import (
 	"almanac/cmd/almanac/internal/cli/collection"
 	"almanac/cmd/almanac/internal/cli/context"
 	"almanac/cmd/almanac/internal/cli/files"
+	"almanac/cmd/almanac/internal/cli/importing"
 	"almanac/cmd/almanac/internal/cli/job"
 )
 
@@ -16,6 +17,6 @@ import (
 func Commands(getenv base.Lookup) []*cobra.Command {
 	return append([]*cobra.Command{
 		job.Command(getenv), collection.Command(getenv), across.Activity(getenv), across.Forecast(getenv),
-		context.Command(getenv),
+		context.Command(getenv), importing.Command(getenv),
 	}, files.Commands(getenv)...)
 }

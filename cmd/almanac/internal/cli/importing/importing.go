@@ -1,0 +1,241 @@
+// Package importing is the command that makes job files of the definitions of other schedulers.
+package importing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"almanac/cmd/almanac/internal/cli/base"
+	"almanac/cmd/almanac/internal/cli/exit"
+	"almanac/cmd/almanac/internal/flags"
+	"almanac/cmd/almanac/internal/importer"
+	"almanac/cmd/almanac/internal/importer/azure"
+	"almanac/cmd/almanac/internal/importer/crontab"
+	"almanac/cmd/almanac/internal/importer/kubernetes"
+	"almanac/cmd/almanac/internal/importer/source"
+	"almanac/recurrence"
+)
+
+// A reader reads the files of a kind.
+type reader func(files []source.File, o importer.Options) importer.Result
+
+// options of the commands.
+type options struct {
+	out        string
+	overwrite  bool
+	dryRun     bool
+	markdown   bool
+	zone       string
+	collection string
+	form       string
+	parameters []string
+	now        time.Time
+}
+
+const long = `It writes a file for each job, in a directory for each job collection, for almanac plan and
+almanac apply, and a report: each job is the same, needs values, differs, cannot be yet, or
+cannot be, with the reason and the line of the source. The next 100 runs by the rules of the
+source are compared with those here.
+
+Secrets of a source are written nowhere: a file of a job names a variable of the environment
+in its place. No connection is opened, and files are read only below the directory of a
+source. A DIRECTORY stands for the files in it.
+
+Exit status: 0 if each job was written, although some may differ or need values; 1 if a job
+or a file could not be, or if there is no job at all; 2 for a wrong command line.`
+
+// Command returns the command import.
+func Command(getenv base.Lookup) *cobra.Command {
+	return base.Group(&cobra.Command{
+		Use:   "import",
+		Short: "Make job files of the definitions of other schedulers",
+		Long:  "Make job files of the definitions of other schedulers. docs/migrate-from-azure.md and\ndocs/migrate-from-cron.md say how to move.",
+		Example: `  almanac import azure azuredeploy.json azuredeploy.parameters.json --out jobs
+  almanac import crontab --time-zone Europe/Stockholm /etc/cron.d
+  kubectl get cronjobs -A -o yaml > cronjobs.yaml; almanac import kubernetes cronjobs.yaml`,
+	}, ofAzure(getenv), ofCrontabs(getenv), ofKubernetes(getenv))
+}
+
+func ofAzure(getenv base.Lookup) *cobra.Command {
+	o := &options{}
+	own := &flags.Setting{Flag: "parameters", Value: flags.List("files", &o.parameters, func([]string) error { return nil }),
+		Help: "Files of parameters for all templates. Others are for the template whose name they have, as x.parameters.json for x.json."}
+	return o.command(&cobra.Command{
+		Use:   "azure FILE|DIRECTORY…",
+		Short: "Import jobs of Azure Scheduler: templates, dumps, and states and configurations of Terraform",
+		Long: `Make job files of what is left of Azure Scheduler: ARM templates with their files of
+parameters, exported resource groups, answers of its REST API and of Get-AzSchedulerJob in
+JSON, and states (3, 4) and configurations (HCL) of Terraform.
+
+` + long,
+		Example: "  almanac import azure azuredeploy.json azuredeploy.parameters.json\n  almanac import azure terraform.tfstate --out jobs\n  almanac import azure --dry-run -o json dump.json",
+	}, getenv, azure.Read, []string{".json", ".tf", ".tfstate", ".tfvars", ".bicep"}, own)
+}
+
+func ofCrontabs(getenv base.Lookup) *cobra.Command {
+	o := &options{}
+	own := &flags.Setting{Flag: "form", Value: flags.Choice(&o.form, "user", "system"),
+		Help: "Whether each line names a user before its command; by default it is read from the files, and the report says so."}
+	return o.command(&cobra.Command{
+		Use:   "crontab FILE|DIRECTORY…",
+		Short: "Import crontabs of users and of the system",
+		Long: `Make job files of crontabs. A command becomes a web request if it is a plain curl or wget.
+Any other needs a value: its action.
+
+` + long,
+		Example: "  crontab -l > mine.cron; almanac import crontab --time-zone Europe/Stockholm mine.cron\n  almanac import crontab /etc/crontab /etc/cron.d",
+	}, getenv, crontab.Read, nil, own)
+}
+
+func ofKubernetes(getenv base.Lookup) *cobra.Command {
+	o := &options{}
+	return o.command(&cobra.Command{
+		Use:   "kubernetes FILE|DIRECTORY…",
+		Short: "Import CronJobs of Kubernetes",
+		Long: `Make job files of CronJobs in YAML or JSON. A container becomes a web request if it runs a
+plain curl or wget. Any other needs a value: its action.
+
+` + long,
+		Example: "  almanac import kubernetes --time-zone UTC manifests/",
+	}, getenv, kubernetes.Read, []string{".yaml", ".yml", ".json"})
+}
+
+// command returns the command of a kind. endings are those of the files that count in a directory; nil for all.
+func (o *options) command(cmd *cobra.Command, getenv base.Lookup, read reader, endings []string, own ...*flags.Setting) *cobra.Command {
+	cmd.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return exit.With(exit.Usage, errors.New("name the files to be imported"))
+		}
+		return nil
+	}
+	group := flags.Group{Name: "Import", Settings: append([]*flags.Setting{
+		{Flag: "out", Value: flags.Directory(&o.out), Default: "jobs", Help: "Directory for the files of jobs."},
+		{Flag: "overwrite", Value: flags.Bool(&o.overwrite), Help: "Replace files that are there with something else in them."},
+		{Flag: "dry-run", Value: flags.Bool(&o.dryRun), Help: "Write no files, and only report."},
+		{Flag: "markdown", Value: flags.Bool(&o.markdown), Help: "Print the report as a table in Markdown."},
+		{Flag: "time-zone", Value: flags.Form("zone", "a time zone", "an IANA name such as Europe/Stockholm", &o.zone, isZone),
+			Help: "Time zone of jobs whose source names none: that of the machine or of the cluster."},
+		{Flag: "collection", Short: "c", Value: flags.Text("name", &o.collection), Help: "Job collection of all jobs, in place of that of the source."},
+		{Flag: "now", Value: flags.Time(&o.now), Help: "Time of the import, from which runs are compared; by default now."},
+	}, own...)}
+	kind := strings.Fields(cmd.Use)[0]
+	return base.Local(cmd, getenv, []flags.Group{group}, func(_ context.Context, s *base.Session, args []string) error {
+		if o.now.IsZero() {
+			o.now = s.Now
+		}
+		return o.run(s, kind, read, args, endings)
+	})
+}
+
+func isZone(name string) bool {
+	_, err := recurrence.LoadLocation(name)
+	return err == nil && name != ""
+}
+
+func (o *options) run(s *base.Session, kind string, read reader, args, endings []string) error {
+	files, err := open(s.In, args, endings)
+	if err != nil {
+		return exit.With(exit.Usage, err)
+	}
+	parameters, err := open(s.In, o.parameters, nil)
+	if err != nil {
+		return exit.With(exit.Usage, err)
+	}
+	result := read(files, importer.Options{
+		Now: o.now, Zone: o.zone, Collection: o.collection, Form: o.form, Parameters: parameters,
+	})
+	report := importer.Finish(kind, result, o.now)
+	written, err := report.Files()
+	if err != nil {
+		return err
+	}
+	if !o.dryRun && len(written) > 0 {
+		if err := importer.WriteFiles(o.out, written, o.overwrite); err != nil {
+			return err
+		}
+	}
+	report.Below(o.out, o.dryRun)
+	if err := o.print(s, report); err != nil {
+		return err
+	}
+	return report.Missing()
+}
+
+func (o *options) print(s *base.Session, report *importer.Report) error {
+	switch {
+	case o.markdown:
+		return report.Markdown(s.Out)
+	case s.Format.ForPeople():
+		return report.Text(s.Out)
+	}
+	return s.Value(report, "")
+}
+
+// maxFiles is how many files a directory may stand for.
+const maxFiles = 10_000
+
+// open returns the files of arguments. Each is read below its own directory, or below the argument that is one.
+func open(stdin io.Reader, args, endings []string) (files []source.File, err error) {
+	for _, arg := range args {
+		if arg == "-" {
+			text, err := io.ReadAll(io.LimitReader(stdin, source.MaxSize+1))
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, source.Of("standard input", text))
+			continue
+		}
+		info, err := os.Stat(arg)
+		if err != nil {
+			return nil, err
+		}
+		if !info.IsDir() {
+			root, err := os.OpenRoot(filepath.Dir(arg))
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, source.File{Dir: root.FS(), Path: filepath.Base(arg), Name: filepath.ToSlash(arg)})
+			continue
+		}
+		inside, err := ofDirectory(arg, endings)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, inside...)
+	}
+	return files, nil
+}
+
+// ofDirectory returns the files in a directory, without those in directories below it.
+func ofDirectory(dir string, endings []string) (files []source.File, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if e.IsDir() || strings.HasPrefix(name, ".") || endings != nil && !slices.Contains(endings, strings.ToLower(filepath.Ext(name))) {
+			continue
+		}
+		if files = append(files, source.File{Dir: root.FS(), Path: name, Name: filepath.ToSlash(filepath.Join(dir, name))}); len(files) > maxFiles {
+			return nil, fmt.Errorf("%s has more than %d files: name some of them", dir, maxFiles)
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("%s has no file to be imported", dir)
+	}
+	return files, nil
+}

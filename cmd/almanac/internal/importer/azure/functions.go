@@ -1,0 +1,537 @@
+package azure
+
+import (
+	"encoding/base64"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"almanac/cmd/almanac/internal/importer/value"
+)
+
+// maxText is the size limit of a text that an expression makes, in bytes, and of a list, in items.
+const maxText = 1 << 20
+
+// A templateFunction is one of templates. A nil result means that its arguments are wrong.
+type templateFunction func(s *scope, args []*value.Value) *value.Value
+
+// runtime returns a function whose value exists only when a template is deployed.
+func runtime(name string) templateFunction {
+	return func(_ *scope, args []*value.Value) *value.Value {
+		what := name + "(…)"
+		if len(args) == 0 {
+			what = name + "()"
+		} else if text, ok := args[0].Str(); ok && isResource(text) {
+			what = name + "(" + text + ")"
+		} else if args[0].Kind == value.Unknown && args[0].Text != "" {
+			what = name + "(" + args[0].Text + ")"
+		}
+		return value.Needed(0, what+", which exists only when the template is deployed")
+	}
+}
+
+func isResource(text string) bool {
+	return strings.HasPrefix(text, "/subscriptions/") || strings.HasPrefix(strings.ToLower(text), "microsoft.")
+}
+
+// strict returns a function that is unknown if an argument is.
+func strict(f func(s *scope, args []*value.Value) *value.Value) templateFunction {
+	return func(s *scope, args []*value.Value) *value.Value {
+		var why []string
+		for _, a := range args {
+			a.Walk("", func(_ string, v *value.Value) bool {
+				for _, w := range v.Why {
+					if !slices.Contains(why, w) {
+						why = append(why, w)
+					}
+				}
+				return true
+			})
+		}
+		if why != nil {
+			return value.Needed(0, why...)
+		}
+		return f(s, args)
+	}
+}
+
+func uriComponent(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
+
+func texts(args []*value.Value) ([]string, bool) {
+	var all []string
+	for _, a := range args {
+		text, ok := a.Str()
+		if !ok {
+			return nil, false
+		}
+		all = append(all, text)
+	}
+	return all, true
+}
+
+// ofTexts returns a function of so many texts.
+func ofTexts(n int, f func(t []string) string) templateFunction {
+	return strict(func(_ *scope, args []*value.Value) *value.Value {
+		t, ok := texts(args)
+		if !ok || len(t) != n {
+			return nil
+		}
+		return value.Text(f(t), 0)
+	})
+}
+
+// ofNumbers returns a function of two numbers; false if it has no value.
+func ofNumbers(f func(a, b int) (int, bool)) templateFunction {
+	return strict(func(_ *scope, args []*value.Value) *value.Value {
+		if len(args) != 2 {
+			return nil
+		}
+		a, ok := args[0].Whole()
+		b, also := args[1].Whole()
+		if !ok || !also {
+			return nil
+		}
+		n, ok := f(a, b)
+		if !ok {
+			return nil
+		}
+		return value.Int(n, 0)
+	})
+}
+
+// tests returns a function of two texts that is true or false.
+func tests(f func(a, b string) bool) templateFunction {
+	return strict(func(_ *scope, args []*value.Value) *value.Value {
+		t, ok := texts(args)
+		if !ok || len(t) != 2 {
+			return nil
+		}
+		return value.Boolean(f(t[0], t[1]), 0)
+	})
+}
+
+// compares returns a function of two numbers or texts that is true or false.
+func compares(f func(order int) bool) templateFunction {
+	return strict(func(_ *scope, args []*value.Value) *value.Value {
+		if len(args) != 2 {
+			return nil
+		}
+		a, ok := args[0].Whole()
+		b, also := args[1].Whole()
+		if ok && also {
+			return value.Boolean(f(a-b), 0)
+		}
+		t, ok := texts(args)
+		if !ok {
+			return nil
+		}
+		return value.Boolean(f(strings.Compare(t[0], t[1])), 0)
+	})
+}
+
+// functions are those of templates, by their names in lower case.
+var functions map[string]templateFunction
+
+func init() { //nolint:gochecknoinits // the table refers to functions that refer to it
+	functions = map[string]templateFunction{
+		"concat": strict(concat), "format": strict(format), "replace": ofTexts(3, replace), "resourceid": resourceID,
+		"subscriptionresourceid": resourceID, "extensionresourceid": runtime("extensionResourceId"), "tenantresourceid": resourceID,
+		"tolower": ofTexts(1, func(t []string) string { return strings.ToLower(t[0]) }),
+		"toupper": ofTexts(1, func(t []string) string { return strings.ToUpper(t[0]) }),
+		"trim":    ofTexts(1, func(t []string) string { return strings.TrimSpace(t[0]) }),
+		"base64":  ofTexts(1, func(t []string) string { return base64.StdEncoding.EncodeToString([]byte(t[0])) }),
+		"base64tostring": ofTexts(1, func(t []string) string {
+			text, _ := base64.StdEncoding.DecodeString(t[0])
+			return string(text)
+		}),
+		"uricomponent": ofTexts(1, func(t []string) string { return uriComponent(t[0]) }),
+		"uri":          ofTexts(2, func(t []string) string { return strings.TrimSuffix(t[0], "/") + "/" + strings.TrimPrefix(t[1], "/") }),
+		"string":       strict(toText), "int": strict(toInt), "bool": strict(toBool), "json": strict(fromJSON),
+		"substring": strict(substring), "split": strict(split), "join": strict(join), "length": strict(length),
+		"first": strict(first), "last": strict(last), "empty": strict(empty), "contains": strict(contains),
+		"startswith": tests(func(a, b string) bool { return strings.HasPrefix(strings.ToLower(a), strings.ToLower(b)) }),
+		"endswith":   tests(func(a, b string) bool { return strings.HasSuffix(strings.ToLower(a), strings.ToLower(b)) }),
+		"equals":     strict(equals), "not": strict(not), "and": strict(and), "or": strict(or),
+		"less":            compares(func(n int) bool { return n < 0 }),
+		"greater":         compares(func(n int) bool { return n > 0 }),
+		"lessorequals":    compares(func(n int) bool { return n <= 0 }),
+		"greaterorequals": compares(func(n int) bool { return n >= 0 }),
+		"add":             ofNumbers(func(a, b int) (int, bool) { return a + b, true }),
+		"sub":             ofNumbers(func(a, b int) (int, bool) { return a - b, true }),
+		"mul":             ofNumbers(func(a, b int) (int, bool) { return a * b, true }),
+		"div":             ofNumbers(divide), "mod": ofNumbers(modulo),
+		"createarray": list, "array": strict(array), "createobject": createObject, "union": strict(union), "coalesce": coalesce,
+		"true":   func(*scope, []*value.Value) *value.Value { return value.Boolean(true, 0) },
+		"false":  func(*scope, []*value.Value) *value.Value { return value.Boolean(false, 0) },
+		"null":   func(*scope, []*value.Value) *value.Value { return &value.Value{} },
+		"utcnow": utcNow, "copyindex": copyIndex, "resourcegroup": resourceGroup, "subscription": subscription, "deployment": runtime("deployment"),
+		"datetimeadd": runtime("dateTimeAdd"),
+	}
+	for _, name := range []string{
+		"reference", "list", "listKeys", "listSecrets", "listAccountSas", "listServiceSas", "uniqueString", "guid", "newGuid",
+		"environment", "managementGroup", "tenant", "providers", "pickZones", "listCallbackUrl", "listAdminKeys", "listQueryKeys", "getSecret",
+		"deployer",
+	} {
+		functions[strings.ToLower(name)] = runtime(name)
+	}
+}
+
+func concat(_ *scope, args []*value.Value) *value.Value {
+	if len(args) > 0 && args[0].Kind == value.List {
+		all := &value.Value{Kind: value.List}
+		for _, a := range args {
+			if all.Items = append(all.Items, a.Items...); len(all.Items) > maxText {
+				return nil
+			}
+		}
+		return all
+	}
+	var b strings.Builder
+	for _, a := range args {
+		text, ok := a.Str()
+		if !ok || b.Len()+len(text) > maxText {
+			return nil
+		}
+		b.WriteString(text)
+	}
+	return value.Text(b.String(), 0)
+}
+
+// format puts texts in place of {0}, {1}.
+func format(_ *scope, args []*value.Value) *value.Value {
+	t, ok := texts(args)
+	if !ok || len(t) == 0 {
+		return nil
+	}
+	text := strings.NewReplacer("{{", "\x00", "}}", "\x01").Replace(t[0])
+	for i, put := range t[1:] {
+		place := "{" + strconv.Itoa(i) + "}"
+		if len(text)+strings.Count(text, place)*len(put) > maxText {
+			return nil
+		}
+		text = strings.ReplaceAll(text, place, put)
+	}
+	return value.Text(strings.NewReplacer("\x00", "{", "\x01", "}").Replace(text), 0)
+}
+
+func replace(t []string) string {
+	if t[1] == "" || len(t[0])+strings.Count(t[0], t[1])*len(t[2]) > maxText {
+		return t[0]
+	}
+	return strings.ReplaceAll(t[0], t[1], t[2])
+}
+
+// resourceID returns the id of a resource, whose subscription and group are unknown; its text names the rest.
+func resourceID(_ *scope, args []*value.Value) *value.Value {
+	what := "a resource"
+	for i, a := range args {
+		text, ok := a.Str()
+		if !ok || !strings.Contains(text, "/") {
+			continue
+		}
+		what = text
+		for _, name := range args[i+1:] {
+			if text, ok := name.Str(); ok {
+				what += " " + text
+			}
+		}
+		break
+	}
+	v := value.Needed(0, "the id of "+what+", which depends on the subscription and the resource group")
+	v.Text = what
+	return v
+}
+
+func utcNow(s *scope, args []*value.Value) *value.Value {
+	now := s.c.o.Now.UTC()
+	form := ""
+	if len(args) > 0 {
+		form, _ = args[0].Str()
+	}
+	s.c.usedNow = true
+	switch form {
+	case "", "yyyyMMddTHHmmssZ":
+		return value.Text(now.Format("20060102T150405Z"), 0)
+	case "u":
+		return value.Text(now.Format("2006-01-02 15:04:05Z"), 0)
+	case "o", "O":
+		return value.Text(now.Format("2006-01-02T15:04:05.0000000Z"), 0)
+	case "yyyy-MM-ddTHH:mm:ssZ", "s":
+		return value.Text(now.Format(time.RFC3339), 0)
+	case "yyyy-MM-dd", "d":
+		return value.Text(now.Format(time.DateOnly), 0)
+	}
+	return value.Needed(0, "utcNow with a format that is not known here")
+}
+
+func copyIndex(s *scope, args []*value.Value) *value.Value {
+	name, offset := "", 0
+	for _, a := range args {
+		if n, ok := a.Whole(); ok && a.Kind == value.Number {
+			offset = n
+		} else {
+			name, _ = a.Str()
+		}
+	}
+	i, ok := s.copies[strings.ToLower(name)]
+	if !ok {
+		return nil
+	}
+	return value.Int(i+offset, 0)
+}
+
+// group returns an object that is known only when the template is deployed.
+func group(name string, members ...string) *value.Value {
+	o := value.Obj(0)
+	for _, m := range members {
+		o.Set(m, value.Needed(0, name+"()."+m+", which exists only when the template is deployed"))
+	}
+	return o
+}
+
+func resourceGroup(*scope, []*value.Value) *value.Value {
+	return group("resourceGroup", "id", "name", "location", "tags", "properties")
+}
+
+func subscription(*scope, []*value.Value) *value.Value {
+	return group("subscription", "id", "subscriptionId", "tenantId", "displayName")
+}
+
+func toText(_ *scope, args []*value.Value) *value.Value {
+	if len(args) != 1 {
+		return nil
+	}
+	if text, ok := args[0].Str(); ok {
+		return value.Text(text, 0)
+	}
+	text, err := args[0].MarshalJSON()
+	if err != nil || len(text) > maxText {
+		return nil
+	}
+	return value.Text(string(text), 0)
+}
+
+func toInt(_ *scope, args []*value.Value) *value.Value {
+	if len(args) == 1 {
+		if n, ok := args[0].Whole(); ok {
+			return value.Int(n, 0)
+		}
+	}
+	return nil
+}
+
+func toBool(_ *scope, args []*value.Value) *value.Value {
+	if len(args) == 1 {
+		return value.Boolean(args[0].Is("true") || args[0].Is("1"), 0)
+	}
+	return nil
+}
+
+func fromJSON(_ *scope, args []*value.Value) *value.Value {
+	text, ok := "", len(args) == 1
+	if ok {
+		text, ok = args[0].Str()
+	}
+	if !ok || len(text) > maxText {
+		return nil
+	}
+	all, err := value.ReadAll(text)
+	if err != nil || len(all) != 1 {
+		return nil
+	}
+	return all[0]
+}
+
+func substring(_ *scope, args []*value.Value) *value.Value {
+	if len(args) < 2 {
+		return nil
+	}
+	text, ok := args[0].Str()
+	from, also := args[1].Whole()
+	r := []rune(text)
+	n := len(r) - from
+	if len(args) == 3 {
+		n, _ = args[2].Whole()
+	}
+	if !ok || !also || from < 0 || n < 0 || from > len(r) || n > len(r)-from {
+		return nil
+	}
+	return value.Text(string(r[from:from+n]), 0)
+}
+
+func split(_ *scope, args []*value.Value) *value.Value {
+	t, ok := texts(args)
+	if !ok || len(t) != 2 || t[1] == "" {
+		return nil
+	}
+	all := &value.Value{Kind: value.List}
+	for part := range strings.SplitSeq(t[0], t[1]) {
+		all.Items = append(all.Items, value.Text(part, 0))
+	}
+	return all
+}
+
+func join(_ *scope, args []*value.Value) *value.Value {
+	if len(args) != 2 {
+		return nil
+	}
+	t, ok := texts(args[0].Items)
+	separator, also := args[1].Str()
+	if !ok || !also || len(separator)*len(t) > maxText {
+		return nil
+	}
+	text := strings.Join(t, separator)
+	if len(text) > maxText {
+		return nil
+	}
+	return value.Text(text, 0)
+}
+
+func size(v *value.Value) int {
+	switch v.Kind {
+	case value.List:
+		return len(v.Items)
+	case value.Object:
+		return len(v.Members)
+	}
+	return len([]rune(v.Text))
+}
+
+func length(_ *scope, args []*value.Value) *value.Value {
+	if len(args) != 1 {
+		return nil
+	}
+	return value.Int(size(args[0]), 0)
+}
+
+func empty(_ *scope, args []*value.Value) *value.Value {
+	if len(args) != 1 {
+		return nil
+	}
+	return value.Boolean(size(args[0]) == 0, 0)
+}
+
+func first(_ *scope, args []*value.Value) *value.Value { return pick(args, true) }
+func last(_ *scope, args []*value.Value) *value.Value  { return pick(args, false) }
+
+func pick(args []*value.Value, first bool) *value.Value {
+	if len(args) != 1 || size(args[0]) == 0 {
+		return nil
+	}
+	at := size(args[0]) - 1
+	if first {
+		at = 0
+	}
+	if args[0].Kind == value.List {
+		return args[0].Items[at]
+	}
+	if args[0].Kind == value.String {
+		return value.Text(string([]rune(args[0].Text)[at]), 0)
+	}
+	return nil
+}
+
+func contains(_ *scope, args []*value.Value) *value.Value {
+	if len(args) != 2 {
+		return nil
+	}
+	what, ok := args[1].Str()
+	if !ok {
+		return nil
+	}
+	switch args[0].Kind {
+	case value.List:
+		return value.Boolean(slices.ContainsFunc(args[0].Items, func(v *value.Value) bool { return v.Text == what }), 0)
+	case value.Object:
+		return value.Boolean(args[0].Get(what) != nil, 0)
+	}
+	return value.Boolean(strings.Contains(args[0].Text, what), 0)
+}
+
+func equals(_ *scope, args []*value.Value) *value.Value {
+	if len(args) != 2 {
+		return nil
+	}
+	a, err := args[0].MarshalJSON()
+	b, also := args[1].MarshalJSON()
+	if err != nil || also != nil {
+		return nil
+	}
+	return value.Boolean(string(a) == string(b), 0)
+}
+
+func not(_ *scope, args []*value.Value) *value.Value {
+	if len(args) != 1 {
+		return nil
+	}
+	return value.Boolean(!args[0].Is("true"), 0)
+}
+
+func and(_ *scope, args []*value.Value) *value.Value {
+	return value.Boolean(!slices.ContainsFunc(args, func(v *value.Value) bool { return !v.Is("true") }), 0)
+}
+
+func or(_ *scope, args []*value.Value) *value.Value {
+	return value.Boolean(slices.ContainsFunc(args, func(v *value.Value) bool { return v.Is("true") }), 0)
+}
+
+func divide(a, b int) (int, bool) {
+	if b == 0 {
+		return 0, false
+	}
+	return a / b, true
+}
+
+func modulo(a, b int) (int, bool) {
+	if b == 0 {
+		return 0, false
+	}
+	return a % b, true
+}
+
+func list(_ *scope, args []*value.Value) *value.Value {
+	return &value.Value{Kind: value.List, Items: args}
+}
+
+func array(_ *scope, args []*value.Value) *value.Value {
+	if len(args) == 1 && args[0].Kind == value.List {
+		return args[0]
+	}
+	return &value.Value{Kind: value.List, Items: args}
+}
+
+func createObject(_ *scope, args []*value.Value) *value.Value {
+	o := value.Obj(0)
+	for i := 0; i+1 < len(args); i += 2 {
+		name, ok := args[i].Str()
+		if !ok {
+			return nil
+		}
+		o.Set(name, args[i+1])
+	}
+	return o
+}
+
+func union(_ *scope, args []*value.Value) *value.Value {
+	if len(args) == 0 || args[0].Kind != value.Object {
+		return concat(nil, args)
+	}
+	o := value.Obj(0)
+	for _, a := range args {
+		for _, m := range a.Members {
+			o.Set(m.Name, m.Value)
+		}
+	}
+	return o
+}
+
+func coalesce(_ *scope, args []*value.Value) *value.Value {
+	for _, a := range args {
+		if a.Kind != value.Null {
+			return a
+		}
+	}
+	return &value.Value{}
+}

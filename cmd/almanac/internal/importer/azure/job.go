@@ -1,0 +1,495 @@
+package azure
+
+import (
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"almanac/cmd/almanac/internal/importer"
+	"almanac/cmd/almanac/internal/importer/value"
+	"almanac/internal/iso8601"
+)
+
+// An origin says what is known of a job beside its properties.
+type origin struct {
+	exists    bool // the service has it: its first run is past
+	terraform bool // Terraform makes it, which always sends a startTime
+}
+
+// job adds a job. Its properties are rewritten so that they say what the service implied.
+func (c *collector) job(name, properties *value.Value, line int, from origin) *importer.Draft {
+	d := &importer.Draft{File: c.file.Name, Line: line}
+	if len(c.result.Drafts) >= importer.MaxJobs {
+		c.result.Problem(c.file.Name, line, fmt.Sprintf("the jobs from here on are left out, since there are more than %d", importer.MaxJobs))
+		return d
+	}
+	c.result.Drafts = append(c.result.Drafts, d)
+	c.name(d, name)
+	if properties == nil || properties.Kind != value.Object {
+		d.Say(importer.Needs, "", line, "properties: "+why(properties, "the job has none"))
+		properties = value.Obj(line)
+	}
+	d.Properties = canonical(properties.Clone())
+	if d.Properties.Get("action") == nil {
+		d.Say(importer.Never, "action", line, "the job has no action")
+		d.Properties = nil
+		return d
+	}
+	for _, f := range d.Findings {
+		if f.Path == "name" {
+			d.Properties.Set("$needs", value.Needed(line, f.Text))
+		}
+	}
+	r := rewriter{d: d, p: d.Properties, origin: from, now: c.o.Now.UTC().Truncate(time.Second)}
+	r.rewrite()
+	return d
+}
+
+func why(v *value.Value, otherwise string) string {
+	if v != nil && len(v.Why) > 0 {
+		return strings.Join(v.Why, "; ")
+	}
+	return otherwise
+}
+
+// name sets the collection and the name of a job from collection/job.
+func (c *collector) name(d *importer.Draft, name *value.Value) {
+	text, ok := name.Str()
+	collection, own, both := strings.Cut(text, "/")
+	if !both {
+		collection, own = c.o.DefaultCollection(), text
+	}
+	if c.o.Collection != "" {
+		collection = c.o.Collection
+	}
+	d.Collection, d.Name = collection, own
+	if !ok || own == "" || collection == "" {
+		d.Collection = c.o.DefaultCollection()
+		d.Name = c.names.Of("unnamed")
+		d.Say(importer.Needs, "name", name.LineOr(d.Line), "the name of the job: "+why(name, "it has none"))
+	}
+}
+
+// canonicalNames are the members of a job as the API writes them.
+var canonicalNames = func() map[string]string {
+	all := map[string]string{}
+	for name := range strings.FieldsSeq(`startTime action recurrence state status type retryPolicy errorAction request queueMessage
+		serviceBusQueueMessage serviceBusTopicMessage uri method headers body authentication username password pfx
+		certificateThumbprint certificateExpiration certificateSubjectName certificateExpirationDate secret tenant audience clientId
+		retryType retryInterval retryCount storageAccount queueName sasToken message topicPath namespace transportType sasKeyName
+		sasKey brokeredMessageProperties customMessageProperties frequency interval count endTime timeZone schedule minutes hours
+		weekDays monthDays monthlyOccurrences months day occurrence contentType correlationId forcePersistence label messageId
+		partitionKey replyTo replyToSessionId scheduledEnqueueTimeUtc sessionId timeToLive to viaPartitionKey executionCount
+		failureCount faultedCount lastExecutionTime nextExecutionTime`) {
+		all[strings.ToLower(name)] = name
+	}
+	return all
+}()
+
+// canonical spells the names of members as the API does, and makes numbers of digits in quotes.
+func canonical(v *value.Value) *value.Value {
+	for i := range v.Members {
+		m := &v.Members[i]
+		if name, ok := canonicalNames[strings.ToLower(m.Name)]; ok {
+			m.Name = name
+		}
+		switch m.Name {
+		case "headers", "customMessageProperties":
+			continue
+		case "frequency", "weekDays", "day", "retryType":
+			lower(m.Value)
+		case "type", "transportType":
+			if word, ok := canonicalWords[strings.ToLower(text(m.Value))]; ok {
+				m.Value.Text = word
+			}
+		case "interval", "count", "retryCount", "minutes", "hours", "monthDays", "months", "occurrence":
+			numbers(m.Value)
+		}
+		canonical(m.Value)
+	}
+	for _, item := range v.Items {
+		canonical(item)
+	}
+	return v
+}
+
+// lower spells words in lower case.
+func lower(v *value.Value) {
+	if v.Kind == value.String {
+		v.Text = strings.ToLower(v.Text)
+	}
+	for _, item := range v.Items {
+		lower(item)
+	}
+}
+
+// canonicalWords are words as the API writes them.
+var canonicalWords = func() map[string]string {
+	all := map[string]string{}
+	for word := range strings.FieldsSeq("Http Https StorageQueue ServiceBusQueue ServiceBusTopic Basic ClientCertificate ActiveDirectoryOAuth sharedAccessKey notSpecified netMessaging amqp") {
+		all[strings.ToLower(word)] = word
+	}
+	return all
+}()
+
+func numbers(v *value.Value) {
+	if n, ok := v.Whole(); ok && v.Kind == value.String {
+		v.Kind, v.Text = value.Number, strconv.Itoa(n)
+	}
+	for _, item := range v.Items {
+		numbers(item)
+	}
+}
+
+// A rewriter writes out what the service implied.
+type rewriter struct {
+	d      *importer.Draft
+	p      *value.Value
+	origin origin
+	now    time.Time
+	status *value.Value
+}
+
+func (r *rewriter) say(v importer.Verdict, path string, at *value.Value, text string) {
+	r.d.Say(v, path, at.LineOr(r.d.Line), text)
+}
+
+func (r *rewriter) rewrite() {
+	r.status = object(r.p.Get("status"))
+	for _, name := range []string{"status", "id", "name", "type"} {
+		r.p.Remove(name)
+	}
+	if len(r.status.Members) > 0 {
+		r.origin.exists = true
+	}
+	r.certificates()
+	r.retries()
+	r.state()
+	for _, name := range []string{"startTime"} {
+		r.time(r.p, name, name)
+	}
+	recurrence := r.p.Get("recurrence")
+	switch {
+	case recurrence == nil:
+		r.p.Remove("recurrence")
+		r.once()
+	case recurrence.Kind == value.Object:
+		r.recurrence(recurrence)
+	}
+	r.order()
+}
+
+// order gives the members the order of the API.
+func (r *rewriter) order() {
+	o := value.Obj(r.p.Line)
+	for _, name := range []string{"startTime", "action", "recurrence", "state"} {
+		if v := r.p.Get(name); v != nil {
+			o.Set(name, v)
+			r.p.Remove(name)
+		}
+	}
+	o.Members = append(o.Members, r.p.Members...)
+	r.p, r.d.Properties = o, o
+}
+
+// certificates takes out what the service says of a client certificate: it is that of the file that is to be given.
+func (r *rewriter) certificates() {
+	for _, path := range []string{"action", "action.errorAction"} {
+		auth := r.p.Get(strings.Split(path, ".")...).Get("request", "authentication")
+		if auth == nil || auth.Kind != value.Object {
+			continue
+		}
+		if thumbprint, ok := auth.Get("certificateThumbprint").Str(); ok && auth.Get("pfx") == nil {
+			auth.Set("pfx", value.Needed(auth.Line, "the source does not have it; it is the certificate with the thumbprint "+thumbprint[:min(len(thumbprint), 40)]))
+		}
+		for _, name := range []string{"certificateThumbprint", "certificateExpiration", "certificateExpirationDate", "certificateSubjectName"} {
+			auth.Remove(name)
+		}
+	}
+}
+
+// retries writes out the retry policy: 4 retries, 30 s apart, in which the error action has a part.
+func (r *rewriter) retries() {
+	action := r.p.Get("action")
+	if action.Kind != value.Object {
+		return
+	}
+	misplaced := false
+	for _, a := range []*value.Value{action, action.Get("errorAction")} {
+		if request := a.Get("request"); request.Get("retryPolicy") != nil {
+			r.say(importer.Same, "action.request.retryPolicy", request.Get("retryPolicy"),
+				"a retryPolicy inside request has never had an effect, and is left out; the default was in force, 4 retries 30 s apart")
+			request.Remove("retryPolicy")
+			misplaced = true
+		}
+	}
+	policy := action.Get("retryPolicy")
+	if policy == nil {
+		policy = value.Obj(action.Line)
+		if !misplaced {
+			r.say(importer.Same, "action.retryPolicy", action, "there is none, so the default of the service is written: 4 retries, 30 s apart")
+		}
+	}
+	if policy.Kind == value.Object {
+		action.Set("retryPolicy", fullPolicy(policy))
+	}
+	if e := action.Get("errorAction"); e != nil && e.Kind == value.Object && e.Get("retryPolicy") == nil && policy.Kind == value.Object {
+		e.Set("retryPolicy", policy.Clone())
+		r.say(importer.Same, "action.errorAction.retryPolicy", e, "that of the action is written, which the service applied to both")
+	}
+}
+
+func fullPolicy(p *value.Value) *value.Value {
+	if p.Get("retryType").Is("none") {
+		p.Remove("retryInterval")
+		p.Remove("retryCount")
+		return p.Set("retryType", value.Text("none", p.Line))
+	}
+	if p.Get("retryType") == nil || p.Get("retryType").Is("fixed") {
+		p.Set("retryType", value.Text("fixed", p.Line))
+	}
+	if p.Get("retryInterval") == nil {
+		p.Set("retryInterval", value.Text("00:00:30", p.Line))
+	}
+	if p.Get("retryCount") == nil {
+		p.Set("retryCount", value.Int(4, p.Line))
+	}
+	return p
+}
+
+// state writes out the state.
+func (r *rewriter) state() {
+	s := r.p.Get("state")
+	switch word, _ := s.Str(); strings.ToLower(word) {
+	case "":
+		if s == nil || s.Kind != value.Unknown {
+			r.p.Set("state", value.Text("enabled", s.LineOr(r.d.Line)))
+		}
+	case "enabled", "disabled":
+		r.p.Set("state", value.Text(strings.ToLower(word), s.Line))
+	case "completed", "faulted":
+		r.origin.exists = true
+		r.p.Set("state", value.Text("disabled", s.Line))
+		r.say(importer.Same, "state", s, "the job had ended ("+strings.ToLower(word)+"), so it is written as disabled")
+	}
+}
+
+// time writes a time as the API does: in UTC and in whole seconds.
+func (r *rewriter) time(of *value.Value, name, path string) *time.Time {
+	v := of.Get(name)
+	text, ok := v.Str()
+	if !ok {
+		return nil
+	}
+	t, err := parseTime(text)
+	if err != nil {
+		r.say(importer.Never, path, v, "it is no date and time such as 2026-01-31T08:30:00Z, and the service took no other")
+		return nil
+	}
+	whole := t.Truncate(time.Second)
+	if !whole.Equal(t) {
+		r.say(importer.Same, path, v, "fractions of a second are dropped")
+	}
+	of.Set(name, value.Text(whole.Format(time.RFC3339), v.Line))
+	return &whole
+}
+
+// parseTime reads a time. One without an offset is in UTC. That of utcNow() has no hyphens.
+func parseTime(text string) (time.Time, error) {
+	text = strings.TrimSpace(text)
+	if t, err := time.Parse("20060102T150405Z", text); err == nil {
+		return t, nil
+	}
+	if t, err := iso8601.ParseTime(strings.Replace(text, " ", "T", 1), time.UTC); err == nil {
+		return t.UTC(), nil
+	}
+	for _, form := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "1/2/2006 3:04:05 PM"} {
+		if t, err := time.Parse(form, text); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return iso8601Date(text)
+}
+
+func iso8601Date(text string) (time.Time, error) {
+	t, err := time.Parse(time.DateOnly, text)
+	return t.UTC(), err
+}
+
+// start returns the start time; nil if there is none.
+func (r *rewriter) start() *time.Time { return parsed(r.p.Get("startTime")) }
+
+func parsed(v *value.Value) *time.Time {
+	text, ok := v.Str()
+	if !ok {
+		return nil
+	}
+	t, err := parseTime(text)
+	if err != nil {
+		return nil
+	}
+	t = t.Truncate(time.Second)
+	return &t
+}
+
+// once looks at a job that runs once.
+func (r *rewriter) once() {
+	start, given := r.start(), r.p.Get("startTime")
+	if given != nil && start == nil {
+		return
+	}
+	past := start == nil || start.Before(r.now)
+	switch {
+	case r.origin.exists && past:
+		if !r.p.Get("state").Is("disabled") {
+			r.p.Set("state", value.Text("disabled", r.d.Line))
+			r.say(importer.Same, "state", given, "the job runs once, and that time is past: it is written as disabled, so that it does not run again")
+		}
+		return
+	case past:
+		r.say(importer.Same, "startTime", given, "the job runs once, as soon as it is created: with apply here, 20 s after it there")
+	}
+	r.d.Source = func(from time.Time) iter.Seq[time.Time] {
+		return func(yield func(time.Time) bool) {
+			if past {
+				yield(from)
+			} else {
+				yield(*start)
+			}
+		}
+	}
+}
+
+// recurrence looks at a job that repeats.
+func (r *rewriter) recurrence(v *value.Value) {
+	if v.Get("interval") == nil {
+		v.Set("interval", value.Int(1, v.Line))
+	}
+	foreign := v.Get("timeZone") != nil && !v.Get("timeZone").Is("UTC")
+	if v.Get("timeZone") == nil {
+		v.Set("timeZone", value.Text("UTC", v.Line))
+	}
+	end := r.time(v, "endTime", "recurrence.endTime")
+	if s := v.Get("schedule"); s != nil && s.Kind == value.Object && len(s.Members) == 0 {
+		v.Remove("schedule")
+	}
+	if f := v.Get("frequency"); (f.Is("minute") || f.Is("hour")) && v.Get("schedule") != nil {
+		r.say(importer.Differs, "recurrence.schedule", v.Get("schedule"),
+			"the service took a schedule with day, week and month only; here it filters the minutes or hours")
+	}
+	for _, name := range []string{"weekDays", "minutes", "hours", "monthDays", "months"} { // the service took one without brackets
+		if one := v.Get("schedule", name); one != nil && (one.Kind == value.String || one.Kind == value.Number) {
+			v.Get("schedule").Set(name, &value.Value{Kind: value.List, Items: []*value.Value{one}, Line: one.Line})
+		}
+	}
+	r.phase(v)
+	r.hours(v)
+	r.remaining(v)
+	ordered(v)
+	if foreign {
+		return
+	}
+	rule, ok := ruleOf(v)
+	if !ok || r.p.Get("startTime") != nil && r.start() == nil {
+		return
+	}
+	rule.end = end
+	start := r.start()
+	r.d.Source = func(from time.Time) iter.Seq[time.Time] { return rule.runs(start, from) }
+}
+
+// ordered gives the members of a recurrence the order of the API.
+func ordered(v *value.Value) {
+	o := value.Obj(v.Line)
+	for _, name := range []string{"frequency", "interval", "count", "endTime", "timeZone", "schedule"} {
+		if m := v.Get(name); m != nil {
+			o.Set(name, m)
+			v.Remove(name)
+		}
+	}
+	v.Members = append(o.Members, v.Members...)
+}
+
+// phase gives a job that repeats a start time, where the service has begun to count already.
+func (r *rewriter) phase(v *value.Value) {
+	if r.p.Get("startTime") != nil {
+		return
+	}
+	if !r.origin.exists && !r.origin.terraform {
+		r.say(importer.Same, "startTime", v, "there is none: the first run is at once (20 s after the creation there), and each later one counts from the creation; the service counted from when the run before it had begun")
+		return
+	}
+	if next := parsed(r.status.Get("nextExecutionTime")); next != nil {
+		r.p.Set("startTime", value.Text(next.Format(time.RFC3339), r.status.Get("nextExecutionTime").Line))
+		r.say(importer.Same, "startTime", v, "there is none, and the job has run: its next run is written, from which later ones count; the service counted from when the run before had begun")
+		return
+	}
+	if phaseFree(v) {
+		r.p.Set("startTime", value.Text(importer.AnyPast, v.Line))
+		r.say(importer.Same, "startTime", v, "there is none, and the job has run: a past time is written, so that nothing runs at once")
+		return
+	}
+	text := "the job has run already, and counts its runs from a time that the source does not have: give its next run"
+	if r.origin.terraform {
+		text = "Terraform sends the time at which it creates the job, from which the runs count: the state has it, or give the next run"
+	}
+	r.p.Set("startTime", value.Needed(v.Line, text))
+}
+
+// phaseFree reports whether the runs are the same whatever the start time.
+func phaseFree(v *value.Value) bool {
+	n, _ := v.Get("interval").Whole()
+	s := v.Get("schedule")
+	if n != 1 || s.Get("hours") == nil || s.Get("minutes") == nil {
+		return false
+	}
+	switch f := v.Get("frequency"); {
+	case f.Is("day"):
+		return true
+	case f.Is("week"):
+		return s.Get("weekDays") != nil
+	case f.Is("month"):
+		return s.Get("monthDays") != nil || s.Get("monthlyOccurrences") != nil
+	}
+	return false
+}
+
+// hours writes out the hour of a schedule with minutes alone: the service took that of the start.
+func (r *rewriter) hours(v *value.Value) {
+	s, f := v.Get("schedule"), v.Get("frequency")
+	if s.Get("minutes") == nil || s.Get("hours") != nil || f.Is("minute") || f.Is("hour") {
+		return
+	}
+	at := r.p.Get("startTime")
+	start := r.start()
+	switch {
+	case at != nil && start == nil:
+		s.Set("hours", value.Needed(s.Line, "the hour of the start time, in which the service ran a schedule with minutes alone; without hours it runs every hour here"))
+	case start == nil:
+		s.Set("hours", value.Needed(s.Line, "the hour at which the job was created, in which the service ran a schedule with minutes alone; without hours it runs every hour here"))
+	default:
+		s.Set("hours", value.Ints([]int{start.Hour()}, s.Line))
+		r.say(importer.Same, "recurrence.schedule.hours", s, "the service ran a schedule with minutes alone in the hour of the start only, and here it runs every hour: the hour is written")
+	}
+}
+
+// remaining writes how many runs are left of the count.
+func (r *rewriter) remaining(v *value.Value) {
+	count, ok := v.Get("count").Whole()
+	if !ok || !r.origin.exists {
+		return
+	}
+	ran, known := r.status.Get("executionCount").Whole()
+	switch {
+	case !known:
+		r.say(importer.Differs, "recurrence.count", v.Get("count"), "the source does not say how many of these runs have been: here they are counted anew")
+	case ran >= count:
+		r.p.Set("state", value.Text("disabled", r.d.Line))
+		r.say(importer.Same, "state", v.Get("count"), "all of its runs have been, so it is written as disabled")
+	case ran > 0:
+		v.Set("count", value.Int(count-ran, v.Get("count").Line))
+		r.say(importer.Same, "recurrence.count", v.Get("count"), fmt.Sprintf("%d of %d runs have been, so %d are written", ran, count, count-ran))
+	}
+}

@@ -1,0 +1,389 @@
+package importer
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"almanac/cmd/almanac/internal/importer/value"
+)
+
+// A Secret is one that a source has or lacks. It is written nowhere: the file of the job names a variable of the
+// environment.
+type Secret struct {
+	Env  string `json:"env"`
+	Job  string `json:"job"`
+	Path string `json:"path"`
+	File string `json:"file"`
+	Line int    `json:"line,omitempty"`
+	// Lost says that the source does not have it.
+	Lost bool `json:"lost,omitempty"`
+}
+
+// A vault names the variables of secrets. Equal secrets have one variable.
+type vault struct {
+	names  map[string]string // by the secret
+	taken  map[string]bool
+	listed []Secret
+}
+
+func newVault() *vault { return &vault{names: map[string]string{}, taken: map[string]bool{}} }
+
+// writeOnly are the members that no answer of the API shows.
+var writeOnly = map[string]bool{"password": true, "pfx": true, "secret": true, "sastoken": true, "saskey": true}
+
+// hide replaces the secrets of a draft by references.
+func (s *vault) hide(d *Draft) {
+	s.action(d, "action", d.Properties.Get("action"))
+	if errorAction := d.Properties.Get("action", "errorAction"); errorAction != nil {
+		s.action(d, "action.errorAction", errorAction)
+	}
+	// A write-only member anywhere else is not part of an action, and is refused; its value must not be shown.
+	d.Properties.Walk("", func(path string, v *value.Value) bool {
+		for i, m := range v.Members {
+			if writeOnly[strings.ToLower(m.Name)] && m.Value.Kind == value.String && m.Value.Text != "" &&
+				!strings.Contains(path, "headers") && !strings.Contains(path, "customMessageProperties") {
+				v.Members[i].Value = s.put(d, value.Join(path, m.Name), m.Value)
+			}
+		}
+		return true
+	})
+}
+
+func (s *vault) action(d *Draft, path string, action *value.Value) {
+	if action == nil || action.Kind != value.Object {
+		return
+	}
+	if r := action.Get("request"); r != nil && r.Kind == value.Object {
+		s.request(d, path+".request", r)
+	}
+	for _, name := range []string{"queueMessage", "serviceBusQueueMessage", "serviceBusTopicMessage"} {
+		message := action.Get(name)
+		if message == nil || message.Kind != value.Object {
+			continue
+		}
+		at := path + "." + name
+		if name == "queueMessage" {
+			s.member(d, at, message, "sasToken", true)
+		}
+		if auth := message.Get("authentication"); auth != nil && !auth.Get("type").Is("notSpecified") {
+			s.member(d, at+".authentication", auth, "sasKey", auth.Get("sasKeyName") != nil || auth.Get("sasKey") != nil)
+		}
+		s.text(d, at, message, "message")
+		s.members(d, at+".customMessageProperties", message.Get("customMessageProperties"))
+	}
+}
+
+// request hides the secrets of a web request: its authentication, its headers, and those in its address and body.
+func (s *vault) request(d *Draft, path string, r *value.Value) {
+	authorization(d, path, r)
+	userInfo(d, path, r)
+	if auth := r.Get("authentication"); auth != nil && auth.Kind == value.Object {
+		at := path + ".authentication"
+		switch kind := auth.Get("type"); {
+		case kind.Is("Basic"):
+			if p := auth.Get("password"); p != nil && p.Kind == value.String && p.Text == "" {
+				auth.Remove("password")
+				auth.Set("emptyPassword", value.Boolean(true, p.Line))
+			} else {
+				s.member(d, at, auth, "password", !auth.Get("emptyPassword").Is("true"))
+			}
+		case kind.Is("ClientCertificate"):
+			s.member(d, at, auth, "pfx", true)
+			s.member(d, at, auth, "password", true)
+		case kind.Is("ActiveDirectoryOAuth"):
+			s.member(d, at, auth, "secret", true)
+		}
+	}
+	s.members(d, path+".headers", r.Get("headers"))
+	if uri := r.Get("uri"); uri != nil && uri.Kind == value.String && secretAddress(uri.Text) {
+		r.Set("uri", s.shown(d, path+".uri", uri, "the address holds a secret"))
+	}
+	s.text(d, path, r, "body")
+}
+
+// member hides a write-only member. needed says that the job does not work without it.
+func (s *vault) member(d *Draft, path string, of *value.Value, name string, needed bool) {
+	v, at := of.Get(name), value.Join(path, name)
+	switch {
+	case v == nil && !needed, v != nil && v.Kind == value.Env:
+	case v == nil, v.Kind == value.Unknown, v.Text == "" && v.Kind == value.String:
+		why := "the source does not have it"
+		if v != nil && len(v.Why) > 0 {
+			why = strings.Join(v.Why, "; ")
+		}
+		line := v.LineOr(of.Line)
+		env := s.name(d, at)
+		of.Set(name, &value.Value{Kind: value.Env, Text: env, Line: line})
+		s.listed = append(s.listed, Secret{Env: env, Job: d.Collection + "/" + d.Name, Path: at, File: d.File, Line: line, Lost: true})
+		d.Say(Needs, at, line, "put the secret into "+env+": "+why)
+	default:
+		of.Set(name, s.put(d, at, v))
+	}
+}
+
+// members hides values of headers and custom properties whose names or forms say that they are secrets.
+func (s *vault) members(d *Draft, path string, of *value.Value) {
+	if of == nil || of.Kind != value.Object {
+		return
+	}
+	for i, m := range of.Members {
+		if m.Value.Kind == value.String && m.Value.Text != "" && (secretName(m.Name) || secretText(m.Value.Text)) {
+			of.Members[i].Value = s.shown(d, value.Join(path, m.Name), m.Value, "it looks like a secret")
+		}
+	}
+}
+
+// text hides a body or message that holds a secret.
+func (s *vault) text(d *Draft, path string, of *value.Value, name string) {
+	v := of.Get(name)
+	if v != nil && v.Kind == value.String && secretText(v.Text) {
+		of.Set(name, s.shown(d, value.Join(path, name), v, "it holds what looks like a secret"))
+	}
+}
+
+// shown hides a secret in a member that answers of the API show.
+func (s *vault) shown(d *Draft, path string, v *value.Value, why string) *value.Value {
+	env := s.put(d, path, v)
+	d.Say(Needs, path, v.Line, "it is "+env.Text+" in the file, because "+why+". Answers of the API show this member, so apply "+
+		"takes no reference here: authenticate by a member that is not shown, or put the value in yourself")
+	return env
+}
+
+// put hides a value.
+func (s *vault) put(d *Draft, path string, v *value.Value) *value.Value {
+	env, ok := s.names[v.Text]
+	if !ok {
+		env = s.name(d, path)
+		s.names[v.Text] = env
+	}
+	s.listed = append(s.listed, Secret{Env: env, Job: d.Collection + "/" + d.Name, Path: path, File: d.File, Line: v.LineOr(d.Line)})
+	return &value.Value{Kind: value.Env, Text: env, Line: v.Line}
+}
+
+// name returns a new name of a variable.
+func (s *vault) name(d *Draft, path string) string {
+	last := path[strings.LastIndexByte(path, '.')+1:]
+	if strings.Contains(path, "errorAction") {
+		last = "error_" + last
+	}
+	base := variable(d.Name) + "_" + variable(last)
+	name := base
+	for n := 2; s.taken[name]; n++ {
+		name = base + "_" + strconv.Itoa(n)
+	}
+	s.taken[name] = true
+	return name
+}
+
+// variable returns a text as a part of the name of a variable.
+func variable(text string) string {
+	var b strings.Builder
+	for i, r := range text {
+		switch {
+		case r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)):
+			if i > 0 && unicode.IsUpper(r) && unicode.IsLower(rune(text[i-1])) {
+				b.WriteByte('_')
+			}
+			b.WriteRune(unicode.ToUpper(r))
+		default:
+			b.WriteByte('_')
+		}
+		if b.Len() >= 48 {
+			break
+		}
+	}
+	name := strings.Trim(b.String(), "_")
+	if name == "" || name[0] >= '0' && name[0] <= '9' {
+		name = "JOB_" + name
+	}
+	return name
+}
+
+// authorization turns a header Authorization of basic authentication into an authentication.
+func authorization(d *Draft, path string, r *value.Value) {
+	headers := r.Get("headers")
+	header := headers.Get("Authorization")
+	text, ok := header.Str()
+	scheme, credentials, _ := strings.Cut(strings.TrimSpace(text), " ")
+	if !ok || !strings.EqualFold(scheme, "Basic") || r.Get("authentication") != nil {
+		return
+	}
+	plain, err := base64.StdEncoding.DecodeString(strings.TrimSpace(credentials))
+	user, password, found := strings.Cut(string(plain), ":")
+	if err != nil || !found {
+		return
+	}
+	headers.Remove("Authorization")
+	r.Set("authentication", basic(user, password, header.Line))
+	d.Say(Same, path+".headers.Authorization", header.Line, "basic authentication stands in authentication, which no answer shows")
+}
+
+// userInfo turns the user info of an address into an authentication.
+func userInfo(d *Draft, path string, r *value.Value) {
+	uri := r.Get("uri")
+	text, ok := uri.Str()
+	scheme, rest, found := strings.Cut(text, "://")
+	if !ok || !found {
+		return
+	}
+	authority := rest
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		authority = rest[:end]
+	}
+	at := strings.LastIndexByte(authority, '@')
+	if at < 0 {
+		return
+	}
+	user, password, _ := strings.Cut(authority[:at], ":")
+	r.Set("uri", value.Text(scheme+"://"+rest[at+1:], uri.Line))
+	if r.Get("authentication") != nil {
+		d.Say(Same, path+".uri", uri.Line, "the address has a user as well, which is left out: authentication has one")
+		return
+	}
+	if plain, err := url.PathUnescape(user); err == nil {
+		user = plain
+	}
+	if plain, err := url.PathUnescape(password); err == nil {
+		password = plain
+	}
+	r.Set("authentication", basic(user, password, uri.Line))
+	d.Say(Same, path+".uri", uri.Line, "the user and the password in the address stand in authentication, which no answer shows")
+}
+
+func basic(user, password string, line int) *value.Value {
+	return value.Obj(line).Set("type", value.Text("Basic", line)).Set("username", value.Text(user, line)).
+		Set("password", value.Text(password, line))
+}
+
+var (
+	secretWord = regexp.MustCompile(`(?i)(pass(word|wd|phrase|code)|(^|[-_.])pass$|pwd|secret|token|api[-_]?key|access[-_]?key|account[-_]?key|shared[-_]?key|` +
+		`private[-_]?key|subscription[-_]?key|functions[-_]?key|auth(orization|entication|key)?$|credential|cookie|signature|session[-_]?id|webhook[-_]?url|connection[-_]?string)`)
+	queryWord = regexp.MustCompile(`(?i)^(code|sig|key|auth|pw|pass|apikey|hash|jwt|sas|sid|k|t|p)$`)
+	// secretForm matches what programs make as tokens and keys.
+	secretForm = regexp.MustCompile(`(?i)(eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+|\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}|` +
+		`(AccountKey|SharedAccessKey|SharedAccessSignature|Password|Pwd)\s*=|[?&;](sig|code|token|key)=|-----BEGIN |` +
+		`\b(ghp|gho|ghs|github_pat|glpat|xox[abprs]|sk|pk|rk|AKIA|ASIA|AIza|SG|shpat|hvs|npm|pypi)[-_.]?[A-Za-z0-9_-]{12,}|` +
+		`[a-z][a-z0-9+.-]*://[^/\s:@]+:[^/\s@]+@)`)
+	assignment = regexp.MustCompile(`(?i)["']?([A-Za-z0-9_.-]*)["']?\s*[:=]\s*["']?[^\s"'&,;{}\[\]]`)
+	opaque     = regexp.MustCompile(`^[A-Za-z0-9_~.+/=%-]{20,}$`)
+	identifier = regexp.MustCompile(`(?i)^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+)
+
+// webhookHosts have the secret in the path.
+var webhookHosts = regexp.MustCompile(`(?i)(^|\.)(hooks\.slack\.com|webhook\.office\.com|discord(app)?\.com|hooks\.zapier\.com|` +
+	`outlook\.office(365)?\.com|api\.telegram\.org|hc-ping\.com|healthchecks\.io|maker\.ifttt\.com|webhook\.site|chat\.googleapis\.com|` +
+	`cronitor\.link|betteruptime\.com|uptime\.betterstack\.com|hook\.[a-z0-9]+\.make\.com|nosnch\.in|deadmanssnitch\.com|pushmon\.com|ntfy\.sh)$`)
+
+// secretName reports whether a name says that its value is a secret.
+func secretName(name string) bool {
+	switch strings.ToLower(name) {
+	case "x-ms-tokentype", "tokentype", "token_type", "grant_type", "www-authenticate", "secretname", "passwordless":
+		return false
+	}
+	return secretWord.MatchString(name) || strings.HasSuffix(strings.ToLower(name), "-key") || strings.EqualFold(name, "key")
+}
+
+// secretText reports whether a text holds what looks like a secret.
+func secretText(text string) bool {
+	if secretForm.MatchString(text) || secretJSON(text) {
+		return true
+	}
+	for _, found := range assignment.FindAllStringSubmatch(text, 1000) {
+		if found[1] != "" && secretName(found[1]) {
+			return true
+		}
+	}
+	return randomToken(strings.TrimSpace(text))
+}
+
+// secretJSON reports whether a text is JSON that has a member with the name of a secret.
+func secretJSON(text string) bool {
+	var tree any
+	if t := strings.TrimSpace(text); !strings.HasPrefix(t, "{") && !strings.HasPrefix(t, "[") || json.Unmarshal([]byte(t), &tree) != nil {
+		return false
+	}
+	var has func(v any) bool
+	has = func(v any) bool {
+		switch v := v.(type) {
+		case map[string]any:
+			for name, inner := range v {
+				if text, ok := inner.(string); ok && text != "" && secretName(name) || has(inner) {
+					return true
+				}
+			}
+		case []any:
+			for _, inner := range v {
+				if has(inner) {
+					return true
+				}
+			}
+		case string:
+			return secretForm.MatchString(v) || randomToken(v)
+		}
+		return false
+	}
+	return has(tree)
+}
+
+// secretAddress reports whether the path or the query of an address holds a secret.
+func secretAddress(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return secretText(address)
+	}
+	segments := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
+	if webhookHosts.MatchString(u.Hostname()) && segments[0] != "" {
+		return true
+	}
+	for i, segment := range segments {
+		if randomToken(segment) || strings.HasPrefix(segment, "bot") && strings.Contains(segment, ":") ||
+			i > 0 && secretName(segments[i-1]) && len(segment) >= 8 {
+			return true
+		}
+	}
+	for _, part := range strings.FieldsFunc(u.RawQuery+"&"+u.Fragment, func(r rune) bool { return r == '&' || r == ';' }) {
+		name, text, _ := strings.Cut(part, "=")
+		switch {
+		case text == "":
+			if randomToken(name) {
+				return true
+			}
+		case secretName(name), queryWord.MatchString(name) && len(text) >= 4, randomToken(text), secretForm.MatchString(text):
+			return true
+		}
+	}
+	return false
+}
+
+// randomToken reports whether a word looks as if a program had made it up: 20 characters or more, of letters and digits
+// that change often.
+func randomToken(word string) bool {
+	if unescaped, err := url.PathUnescape(word); err == nil {
+		word = unescaped
+	}
+	if !opaque.MatchString(word) || identifier.MatchString(word) || strings.Count(word, "/") > 2 {
+		return false
+	}
+	digits, changes, last := 0, 0, 0
+	for _, r := range word {
+		class := 1
+		switch {
+		case unicode.IsDigit(r):
+			class, digits = 2, digits+1
+		case unicode.IsUpper(r):
+			class = 3
+		case !unicode.IsLetter(r):
+			class = last
+		}
+		if class != last && last != 0 {
+			changes++
+		}
+		last = class
+	}
+	return digits >= 2 && changes >= 5
+}

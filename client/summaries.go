@@ -46,8 +46,23 @@ type SummaryProperties struct {
 	NextExecutionTime  time.Time `json:"nextExecutionTime,omitzero"`
 	LastOutcome        Outcome   `json:"lastOutcome,omitempty"`
 	Lateness           string    `json:"lateness,omitempty"` // the greatest in Recent; "" if it is less than 5 s
+	Disabled           *Disabled `json:"disabled,omitempty"` // nil if it is not, or that is not known
+	Retry              *NextTry  `json:"retry,omitempty"`    // that an execution waits for; nil if none does, or it is not known
 	Recent             []Mark    `json:"recent"`             // the last 20, oldest first
 	LastDay            *Day      `json:"lastDay,omitempty"`
+}
+
+// Disabled says by whom and when a job was disabled.
+type Disabled struct {
+	Time   time.Time `json:"time"`
+	Caller string    `json:"caller,omitempty"` // almanac for disableAfter; empty if it is not known
+}
+
+// A NextTry is the next attempt of an execution that failed so far.
+type NextTry struct {
+	Attempt         int       `json:"attempt"`
+	MaxAttempts     int       `json:"maxAttempts"`
+	NextAttemptTime time.Time `json:"nextAttemptTime"`
 }
 
 // A Mark is what became of an occurrence or a manual run.

@@ -48,6 +48,9 @@ type Job struct {
 	// CollectionDisabled means that the job's collection is not enabled, as far as the job knows.
 	CollectionDisabled bool `json:"collectionDisabled,omitempty"`
 
+	// DisabledBy says by whom and when the job was disabled; nil if it is not, or that is not known.
+	DisabledBy *Disabling `json:"disabledBy,omitempty"`
+
 	// Planned are the next occurrences, oldest first, if they follow from the job's time zone, with the offsets from
 	// UTC by which they were planned: a reader's time zones may be of another release. Only queries answer with them.
 	Planned []time.Time `json:"planned,omitempty"`

@@ -48,8 +48,28 @@ type Outline struct {
 	// all were regular, but for those of a few minutes before Irregular.
 	Recent Recent `json:"recent,omitzero"`
 
+	// DisabledBy says by whom and when the job was disabled; nil if it is not, or that is not known.
+	DisabledBy *Disabling `json:"disabledBy,omitempty"`
+	// Retry is the next attempt of an execution that failed so far, if it is known and begins more than [RetriesWithin]
+	// after the first; nil if there is none. It is that of when the outline was written: once its time has passed, it says
+	// nothing.
+	Retry *OutlineRetry `json:"retry,omitempty"`
+
 	// Zones is the release of the time zone database by which the job was planned, or a newer one, and ZoneRules a hash
 	// of the rules of the job's zone in it; "" if its occurrences follow from no time zone.
 	Zones     string `json:"zones,omitempty"`
 	ZoneRules string `json:"zoneRules,omitempty"`
+}
+
+// A Disabling says by whom and when a job was disabled.
+type Disabling struct {
+	At time.Time `json:"at"`
+	By string    `json:"by,omitempty"` // the caller, or almanac for disableAfter, in at most 512 bytes; "" if it is not known
+}
+
+// An OutlineRetry is the next attempt of an execution that failed so far.
+type OutlineRetry struct {
+	Attempt int       `json:"attempt"` // its number, from 2
+	Max     int       `json:"max"`     // how many attempts there are at most
+	Next    time.Time `json:"next"`    // when it begins
 }

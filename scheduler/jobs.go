@@ -13,12 +13,14 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"almanac/activities/lookups"
+	"almanac/internal/audit"
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/quota"
 	"almanac/scheduler/core"
 	"almanac/scheduler/names"
 	"almanac/workflows"
+	"almanac/workflows/jobloop/execution"
 	"almanac/workflows/jobloop/state"
 )
 
@@ -179,6 +181,9 @@ func (s *Service) createJob(
 	}
 	if s.lead > 0 {
 		input.Lead = int(s.lead.Milliseconds())
+	}
+	if definition.State == job.StateDisabled {
+		input.DisabledBy = &job.Disabling{At: input.Created, By: execution.CallerOf(audit.ActorOf(ctx))}
 	}
 	s.showNext(&input)
 	err = s.start(ctx, client.StartWorkflowOptions{

@@ -29,8 +29,23 @@ type SummaryProperties struct {
 	NextExecutionTime  *job.Time   `json:"nextExecutionTime,omitempty"`
 	LastOutcome        job.Outcome `json:"lastOutcome,omitempty"`
 	Lateness           *string     `json:"lateness,omitempty"`
+	Disabled           *Disabled   `json:"disabled,omitempty"`
+	Retry              *NextTry    `json:"retry,omitempty"`
 	Recent             []Mark      `json:"recent"`
 	LastDay            *Day        `json:"lastDay,omitempty"`
+}
+
+// Disabled says by whom and when a job was disabled.
+type Disabled struct {
+	Time   *job.Time `json:"time"`
+	Caller string    `json:"caller,omitempty"`
+}
+
+// A NextTry is the next attempt of an execution that failed so far.
+type NextTry struct {
+	Attempt         int       `json:"attempt"`
+	MaxAttempts     int       `json:"maxAttempts"`
+	NextAttemptTime *job.Time `json:"nextAttemptTime"`
 }
 
 // A Mark is what became of an occurrence or a manual run.
@@ -63,6 +78,12 @@ func SummaryEntry(s listing.Summary) any {
 		NextExecutionTime: job.NewTime(s.Next), LastOutcome: s.Last, Recent: make([]Mark, len(s.Recent)),
 	}}
 	r.ETag = changeTag(s.Generation)
+	if d := s.DisabledBy; d != nil {
+		r.Properties.Disabled = &Disabled{job.NewTime(d.At), d.By}
+	}
+	if t := s.Retry; t != nil {
+		r.Properties.Retry = &NextTry{t.Attempt, t.Max, job.NewTime(t.Next)}
+	}
 	if s.Late > 0 {
 		r.Properties.Lateness = duration(s.Late)
 	}

@@ -75,6 +75,10 @@ func (r *reasoner) inactiveSince(v *Version) (Cause, string) {
 		}
 		by = one
 	}
+	if d := r.Job.DisabledBy; by == nil && d != nil && !d.At.After(r.At) {
+		r.fact(d.At, FromJob, "The job was disabled.")
+		return Disabled, fmt.Sprintf("%s disabled the job at %s", who(&audit.Change{Actor: audit.Actor{Caller: d.By}}), r.clock(d.At))
+	}
 	if by == nil {
 		return Disabled, "the job is disabled; by whom is not kept any more"
 	}

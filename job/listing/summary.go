@@ -27,6 +27,9 @@ type Summary struct {
 	Late    time.Duration // the greatest lateness in it, 0 for less than [job.RegularDelay]
 	Day     DayCounts
 
+	DisabledBy *job.Disabling    // by whom and when it was disabled; nil if it is not, or that is not known
+	Retry      *job.OutlineRetry // that an execution waits for; nil if there is none, or it is not known
+
 	// RunsOnEnable means that the job is disabled and runs once, at a time that has passed: it runs at once when it is
 	// enabled.
 	RunsOnEnable bool

@@ -428,3 +428,25 @@ func TestAChangedJobThatCannotBeDescribedIsNotShownAsItWas(t *testing.T) {
 	require.Len(t, unread, 1)
 	require.NotEmpty(t, unread[k.WorkflowID()])
 }
+
+func TestASummarySaysByWhomAJobWasDisabledAndWhichRetryIsAwaited(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	by := &job.Disabling{At: noon.Add(-time.Hour), By: "ada"}
+	hourly := &job.Recurrence{Frequency: "hour", Interval: 1}
+	for name, o := range map[string]job.Outline{
+		"off":  {State: job.StateDisabled, Disabled: true, Inactive: true, DisabledBy: by},
+		"on":   {State: job.StateEnabled, Retry: &job.OutlineRetry{Attempt: 2, Max: 5, Next: noon.Add(time.Minute)}},
+		"past": {State: job.StateEnabled, Retry: &job.OutlineRetry{Attempt: 2, Max: 5, Next: noon}},
+	} {
+		o.Created, o.Recurrence, o.Generation = noon.Add(-24*time.Hour), hourly, 1
+		w.outline(w.add("c", name, nil), o, noon.Add(-time.Hour))
+	}
+	all := list(t, w.overview(noon), listing.SummaryQuery{Page: listing.Page{Top: 10}}, nil)
+	require.Equal(t, []string{"c/off", "c/on", "c/past"}, namesOf(all))
+	require.Equal(t, by, all[0].DisabledBy)
+	require.Nil(t, all[0].Retry)
+	require.Nil(t, all[1].DisabledBy)
+	require.Equal(t, &job.OutlineRetry{Attempt: 2, Max: 5, Next: noon.Add(time.Minute)}, all[1].Retry)
+	require.Nil(t, all[2].Retry, "its time has passed, so what became of it is not known")
+}

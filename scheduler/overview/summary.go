@@ -135,12 +135,28 @@ func (o *outline) day(now time.Time) (d listing.DayCounts) {
 	return d
 }
 
+// retry returns the next attempt that an execution waits for at a time, as far as it is known.
+func (o *outline) retry(now time.Time) *job.OutlineRetry {
+	if o.Retry == nil || !o.Retry.Next.After(now) {
+		return nil
+	}
+	return o.Retry
+}
+
+// disabledBy returns by whom and when the job was disabled, if it is.
+func (o *outline) disabledBy(s job.State) *job.Disabling {
+	if s != job.StateDisabled {
+		return nil
+	}
+	return o.DisabledBy
+}
+
 // summary returns what a list shows of a job, but for the last outcomes one by one.
 func (o *outline) summary(k job.Key, now time.Time) (listing.Summary, *glance) {
 	g := o.glance(now)
 	return listing.Summary{
 		Key: k, State: g.state, CollectionDisabled: o.Inactive && g.state == job.StateEnabled, Generation: o.Generation,
 		When: g.when, Type: o.Type, Host: o.Host, Next: g.next, Last: g.last, LastRan: g.ran, Late: g.late,
-		RunsOnEnable: g.overdue, Day: g.day,
+		RunsOnEnable: g.overdue, Day: g.day, Retry: o.retry(now), DisabledBy: o.disabledBy(g.state),
 	}, g
 }

@@ -6,9 +6,11 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
+	"almanac/internal/audit"
 	"almanac/job"
 	"almanac/workflows"
 	"almanac/workflows/internal/visibility"
+	"almanac/workflows/jobloop/execution"
 	"almanac/workflows/plan"
 )
 
@@ -48,6 +50,7 @@ func (j *loop) replace(ctx workflow.Context, d job.Definition, text string) {
 		j.Halted, j.Forgiven = "", j.Outcomes.ConsecutiveFailures
 		visibility.ShowHalted(ctx, &j.Key, "")
 	}
+	j.noteDisabling(ctx, d.State)
 	shown, notifications := j.Definition.State, j.Definition.Notifications
 	j.Definition, j.Final = d, time.Time{}
 	sameNotifications := reflect.DeepEqual(notifications, d.Notifications) //workflowcheck:ignore // of types without maps, as above
@@ -69,6 +72,16 @@ func (j *loop) replace(ctx workflow.Context, d job.Definition, text string) {
 	}
 	if text != "" {
 		visibility.ShowText(ctx, &j.Key, text)
+	}
+}
+
+// noteDisabling notes by whom the job is disabled that is about to get a state.
+func (j *loop) noteDisabling(ctx workflow.Context, s job.State) {
+	switch {
+	case s != job.StateDisabled:
+		j.DisabledBy = nil
+	case j.Definition.State != job.StateDisabled:
+		j.DisabledBy = &job.Disabling{At: workflow.Now(ctx).UTC(), By: execution.CallerOf(audit.ActorOf(ctx))}
 	}
 }
 

@@ -288,7 +288,7 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 		Recent: job.Recent{Marks: []byte{1, 2, 3, 4, 5, 6}, Hours: []byte{0, 7, 125, 144}},
 		Listed: job.OutcomeCompleted, ShowNext: true, ListedNext: at(10), Optional: visibility.Optional{Recorded: true},
 		Applied: state.Requests{{Hash: "a", At: at(4).Unix()}}, Reruns: state.Requests{{Hash: "b", At: at(3).Unix()}},
-		Behind: "2026a", Halted: "it failed too often", Forgiven: 3,
+		Behind: "2026a", Halted: "it failed too often", Forgiven: 3, DisabledBy: &job.Disabling{At: at(3), By: "ada"},
 		Alerts: alerts.State{
 			Watch:     notification.Watch{Failed: []string{"a"}, Quiet: []string{"b"}, Since: at(3)},
 			Inherited: []notification.Rule{{Key: "a", On: []job.Event{job.EventFailed}, After: 2}},

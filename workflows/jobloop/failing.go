@@ -5,6 +5,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
+	"almanac/internal/audit"
 	"almanac/job"
 	"almanac/workflows/internal/visibility"
 )
@@ -39,6 +40,7 @@ func (j *loop) disableAfterFailures(ctx workflow.Context) {
 			}
 			n, last := j.counted(), j.Outcomes.LastError.Message
 			j.setState(ctx, job.StateDisabled)
+			j.DisabledBy = &job.Disabling{At: workflow.Now(ctx).UTC(), By: audit.Itself}
 			j.Halted = job.WhyHalted(workflow.Now(ctx), n, j.Definition.DisableAfter, last)
 			visibility.ShowHalted(ctx, &j.Key, j.Halted)
 			j.raiser.Disabled(ctx, n, last)

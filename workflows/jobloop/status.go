@@ -17,6 +17,7 @@ func (j *loop) show(ctx workflow.Context) {
 	if j.OutlineChanged {
 		j.OutlineChanged = false
 		p.Outline = new(j.Outline())
+		p.Outline.Retry = j.executions.Retry()
 	}
 	p.Show(ctx, &j.Key)
 	visibility.Describe(ctx, now)

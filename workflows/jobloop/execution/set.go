@@ -117,6 +117,17 @@ func (s *Set) Ongoing() []job.Ongoing {
 	return all
 }
 
+// Retry returns the next attempt of those that executions wait for which failed so far; nil if none does.
+func (s *Set) Retry() (next *job.OutlineRetry) {
+	for _, e := range s.all {
+		waits := e.BetweenAttempts && e.Tried > 0 && e.ActionName == job.MainAction && e.Phase < Withdrawing
+		if waits && (next == nil || e.Next.Before(next.Next)) {
+			next = &job.OutlineRetry{Attempt: e.Tried + 1, Max: e.MaxAttempts(), Next: e.Next}
+		}
+	}
+	return next
+}
+
 // NewestManualRun returns the highest number of a manual run; 0 if there is none.
 func (s *Set) NewestManualRun() (newest int) {
 	for _, e := range s.all {

@@ -82,6 +82,8 @@ type Input struct {
 	// release of the worker that could not plan, since its time zones are older than those of the plan
 	Behind string `json:"behind,omitempty"`
 	Halted string `json:"halted,omitempty"` // why the job was disabled by disableAfter
+	// by whom and when the job was disabled; nil if it is not, or that is not known
+	DisabledBy *job.Disabling `json:"disabledBy,omitempty"`
 	// failures in a row that disableAfter does not count: before the job was enabled again, or ended by a change
 	Forgiven int `json:"forgiven,omitempty"`
 }
@@ -175,7 +177,7 @@ func (in *Input) Snapshot() job.Job {
 	return job.Job{
 		Key: in.Key, Created: in.Created, Definition: in.Definition.Redacted(), Status: s, Generation: in.Generation, Skips: in.Skips,
 		Registration: in.Registration, Numbered: in.Numbered,
-		Started: in.Started, Decided: in.Decided, CollectionDisabled: in.CollectionDisabled,
+		Started: in.Started, Decided: in.Decided, CollectionDisabled: in.CollectionDisabled, DisabledBy: in.DisabledBy,
 	}
 }
 

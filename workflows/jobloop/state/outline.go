@@ -26,10 +26,11 @@ func (in *Input) Outline() job.Outline {
 		Zones: zone.Release, ZoneRules: zone.Rules,
 		Created: in.Created, StartTime: d.StartTime, Recurrence: d.Recurrence, Irregular: in.Irregular, Skips: in.Skips,
 		// A final job is inactive too, but its timetable says so, unless it ends by a count; so most need no update.
-		Inactive: !in.Active() && (!d.State.Final() || counted),
-		Disabled: d.State == job.StateDisabled || d.State.Final() && counted,
-		Recent:   in.Recent.Irregular(),
-		State:    d.State, Generation: in.Generation, Type: d.Action.Type, Host: d.Action.Host(),
+		Inactive:   !in.Active() && (!d.State.Final() || counted),
+		Disabled:   d.State == job.StateDisabled || d.State.Final() && counted,
+		Recent:     in.Recent.Irregular(),
+		DisabledBy: in.DisabledBy,
+		State:      d.State, Generation: in.Generation, Type: d.Action.Type, Host: d.Action.Host(),
 	}
 }
 

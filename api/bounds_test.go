@@ -81,8 +81,25 @@ func init() {
 		"schedule.months[0]":    `"frequency":"year","schedule":{"months":[#]}`,
 		"schedule.monthlyOccurrences[0].occurrence": `"frequency":"month","schedule":{"monthlyOccurrences":[{"day":"friday","occurrence":#}]}`,
 	} {
+		if strings.HasPrefix(member, "schedule.") { // the walk meets the one schema of schedules in further rules first
+			member, members = "also[0]."+member, `"frequency":"day","also":[{`+members+`}]`
+		}
 		probes["JobDefinition properties.recurrence."+member] = inRecurrence(http.MethodPut, jobPath, members)
 		probes["RecurrencePreview properties.recurrence."+member] = inRecurrence(http.MethodPost, "/previewRecurrence", members)
+	}
+	for member, members := range map[string]func(n int) string{
+		"also":                   func(n int) string { return `"also":` + repeated(n, `{"frequency":"day"}`) },
+		"exclusions":             func(n int) string { return `"exclusions":` + repeated(n, `"2026-12-24"`) },
+		"also[0].interval":       func(n int) string { return `"also":[{"frequency":"day","interval":` + strconv.Itoa(n) + `}]` },
+		"exclusions[0].interval": func(n int) string { return `"exclusions":[{"frequency":"day","interval":` + strconv.Itoa(n) + `}]` },
+	} {
+		body := func(n int) string { return `{"properties":{"recurrence":{"frequency":"day",` + members(n) + `}}}` }
+		probes["JobDefinition properties.recurrence."+member] = func(n int) (string, string, string) {
+			return http.MethodPut, jobPath, body(n)
+		}
+		probes["RecurrencePreview properties.recurrence."+member] = func(n int) (string, string, string) {
+			return http.MethodPost, "/previewRecurrence", body(n)
+		}
 	}
 }
 

@@ -1,6 +1,9 @@
 package client
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // An Action is what a job does at each occurrence: one of its first four members is set, the one that Type names.
 type Action struct {
@@ -101,7 +104,7 @@ type RetryPolicy struct {
 
 // A Recurrence says when a job repeats.
 type Recurrence struct {
-	Frequency     string    `json:"frequency"` // minute, hour, day, week, month or year
+	Frequency     string    `json:"frequency,omitempty"` // minute, hour, day, week, month or year
 	Count         int       `json:"count,omitempty"`
 	EndTime       Time      `json:"endTime,omitempty"`
 	Interval      int       `json:"interval,omitempty"` // 1 by default
@@ -109,6 +112,55 @@ type Recurrence struct {
 	TimeZone      string    `json:"timeZone,omitempty"` // UTC by default
 	CatchUpWindow Duration  `json:"catchUpWindow,omitempty"`
 	OverlapPolicy string    `json:"overlapPolicy,omitempty"` // BufferOne, the default, Skip or AllowAll
+
+	// Cron or RRule stands in place of Frequency, Interval and Schedule. An answer has those beside it where they mean the
+	// same.
+	Cron  string `json:"cron,omitempty"`
+	RRule string `json:"rrule,omitempty"`
+
+	Also       []Rule      `json:"also,omitempty"`       // further rules; the job runs when any says so
+	Exclusions []Exclusion `json:"exclusions,omitempty"` // when the job does not run although a rule says so
+}
+
+// A Rule is one beside the first of a recurrence: a frequency with interval and schedule, a cron expression or an RRULE.
+type Rule struct {
+	Frequency string    `json:"frequency,omitempty"`
+	Interval  int       `json:"interval,omitempty"`
+	Schedule  *Schedule `json:"schedule,omitempty"`
+	Cron      string    `json:"cron,omitempty"`
+	RRule     string    `json:"rrule,omitempty"`
+}
+
+// An Exclusion is a date or a time (At), the dates from First to Last, the times from From to before Until, or a rule of
+// days or longer.
+type Exclusion struct {
+	At        string    `json:"at,omitempty"`
+	First     string    `json:"first,omitempty"`
+	Last      string    `json:"last,omitempty"`
+	From      string    `json:"from,omitempty"`
+	Until     string    `json:"until,omitempty"`
+	Frequency string    `json:"frequency,omitempty"`
+	Interval  int       `json:"interval,omitempty"`
+	Schedule  *Schedule `json:"schedule,omitempty"`
+}
+
+// MarshalJSON writes At alone as a text, and else an object.
+func (e Exclusion) MarshalJSON() ([]byte, error) {
+	type object Exclusion
+	if e.At != "" {
+		return json.Marshal(e.At)
+	}
+	return json.Marshal(object(e))
+}
+
+// UnmarshalJSON reads a text as At, and else an object.
+func (e *Exclusion) UnmarshalJSON(text []byte) error {
+	type object Exclusion
+	if len(text) > 0 && text[0] == '"' {
+		*e = Exclusion{}
+		return json.Unmarshal(text, &e.At)
+	}
+	return json.Unmarshal(text, (*object)(e))
 }
 
 // A Schedule narrows a recurrence to parts of the calendar.

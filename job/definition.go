@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"time"
 
-	"almanac/internal/fields"
 	"almanac/recurrence"
+	"almanac/recurrence/cron"
+	"almanac/recurrence/rrule"
 	_ "almanac/recurrence/tzdata" // all of Almanac uses one release of the time zone database
 )
 
@@ -73,7 +74,7 @@ func (s State) Final() bool { return s == StateCompleted || s == StateFaulted }
 
 // A Recurrence defines when a job repeats.
 type Recurrence struct {
-	Frequency     string        `json:"frequency" field:"required,enum=minute|hour|day|week|month|year"`
+	Frequency     string        `json:"frequency,omitempty" field:"required,enum=minute|hour|day|week|month|year"`
 	Count         int           `json:"count,omitempty" field:"min=1,max=2147483647"`
 	EndTime       *Time         `json:"endTime,omitempty" field:"rule=localTime"`
 	Interval      int           `json:"interval" field:"min=1,default=1"` // the maximum depends on the frequency
@@ -81,7 +82,21 @@ type Recurrence struct {
 	TimeZone      string        `json:"timeZone,omitempty" field:"rule=timeZone"`
 	CatchUpWindow Duration      `json:"catchUpWindow,omitempty" field:"rule=catchUpWindow"`
 	OverlapPolicy OverlapPolicy `json:"overlapPolicy,omitempty" field:"enum=BufferOne|Skip|AllowAll"`
+
+	// Cron or RRule is the first rule in another notation; Frequency, Interval and Schedule are then what it means, if
+	// they can say it; Frequency is not required. See docs/cron.md.
+	Cron  string `json:"cron,omitempty"`
+	RRule string `json:"rrule,omitempty"`
+
+	Also       []FurtherRule `json:"also,omitempty"`       // fires too; at most MaxFurtherRules
+	Exclusions []Exclusion   `json:"exclusions,omitempty"` // what is left out; at most MaxExclusions
 }
+
+// The maximum numbers of further rules and of exclusions of a recurrence.
+const (
+	MaxFurtherRules = 7
+	MaxExclusions   = 100
+)
 
 // A Schedule restricts a recurrence to parts of the calendar.
 type Schedule struct {
@@ -154,9 +169,35 @@ func (r *Recurrence) timing() *Recurrence {
 // AllowedTimeZones describes the values of timeZone, for errors.
 const AllowedTimeZones = "an IANA time zone such as Europe/Stockholm, or a Windows one such as W. Europe Standard Time"
 
-// Rule returns the recurrence as a rule of package recurrence. If its time zone is unknown, the rule lacks it, and the
-// error is a [*FieldError].
-func (r *Recurrence) Rule() (recurrence.Rule, error) {
+// Rule returns the first rule of the recurrence as one of package recurrence, counted from an anchor. The anchor matters
+// to an RRULE alone. If its time zone is unknown, the rule lacks it, and the error is a [*FieldError].
+func (r *Recurrence) Rule(anchor time.Time) (recurrence.Rule, error) {
+	loc, err := r.Location()
+	rule := r.plain()
+	switch {
+	case r.Cron != "":
+		if rule, err = cron.Parse(r.Cron); err != nil {
+			return rule, notationError("recurrence.cron", r.Cron, err)
+		}
+	case r.RRule != "":
+		set, err := rrule.ParseSet(r.RRule, anchor, loc)
+		if err != nil {
+			return rule, notationError("recurrence.rrule", r.RRule, err)
+		}
+		rule = set.Rule
+	}
+	if r.Notated() {
+		rule.Count = cmp.Or(r.Count, rule.Count)
+		if r.EndTime != nil && (rule.End.IsZero() || r.EndTime.Before(rule.End)) {
+			rule.End = r.EndTime.Time
+		}
+	}
+	rule.Location = loc
+	return rule, err
+}
+
+// plain returns the rule that Frequency, Interval and Schedule say, without a time zone.
+func (r *Recurrence) plain() recurrence.Rule {
 	// New reports an unknown frequency together with the other bad fields
 	f, _ := recurrence.ParseFrequency(r.Frequency)
 	rule := recurrence.Rule{Frequency: f, Interval: r.Interval, Count: r.Count}
@@ -172,14 +213,7 @@ func (r *Recurrence) Rule() (recurrence.Rule, error) {
 			rule.MonthlyOccurrences = append(rule.MonthlyOccurrences, recurrence.MonthlyOccurrence{Day: weekdays[o.Day], Occurrence: o.Occurrence})
 		}
 	}
-	if r.TimeZone != "" {
-		loc, err := recurrence.LoadLocation(r.TimeZone)
-		if err != nil {
-			return rule, &FieldError{Path: "recurrence.timeZone", Code: fields.Invalid, Value: r.TimeZone, Allowed: AllowedTimeZones}
-		}
-		rule.Location = loc
-	}
-	return rule, nil
+	return rule
 }
 
 var weekdays = map[string]time.Weekday{
@@ -206,8 +240,8 @@ func (d *Definition) When() string {
 	if d.StartTime != nil {
 		start = d.StartTime.Time
 	}
-	rule, _ := d.Recurrence.Rule() // a time zone that is unknown by now is left out
-	return rule.Describe(start)
+	rule, _ := d.Recurrence.Rule(start) // a time zone that is unknown by now is left out
+	return rule.Describe(start) + d.Recurrence.besides(start)
 }
 
 // Equal reports whether both definitions have the same stored form.

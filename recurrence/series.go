@@ -26,10 +26,12 @@ type Series struct {
 	schedules []*Schedule
 	excluded  []stretch
 	rules     []exclusion
+	given     []Exclusion
 }
 
 // An exclusion is the rule of an [Exclusion].
 type exclusion struct {
+	index    int // among those that were given
 	schedule *Schedule
 	dates    interface{ OnDate(day int64) bool } // nil: it removes instants
 	loc      *time.Location
@@ -48,7 +50,7 @@ const (
 //
 // Where exclusions remove everything for 100 years, or more than 500,000 instants in a row, the series ends.
 func NewSeries(anchor time.Time, exclusions []Exclusion, schedules ...*Schedule) (*Series, error) {
-	s := &Series{schedules: slices.Clone(schedules)}
+	s := &Series{schedules: slices.Clone(schedules), given: slices.Clone(exclusions)}
 	var c check
 	for i, e := range exclusions {
 		field := fmt.Sprintf("Exclusions[%d]", i)
@@ -67,7 +69,7 @@ func NewSeries(anchor time.Time, exclusions []Exclusion, schedules ...*Schedule)
 			c.errs = append(c.errs, within(field, err)...)
 			continue
 		}
-		removed := exclusion{schedule: one, loc: one.rule.location()}
+		removed := exclusion{index: i, schedule: one, loc: one.rule.location()}
 		if len(e.Rule.Hours)+len(e.Rule.Minutes) == 0 {
 			removed.dates, _ = one.grid.(interface{ OnDate(day int64) bool })
 		}
@@ -175,10 +177,26 @@ func (s *Series) prev(to int64) (int64, bool) {
 	return 0, false
 }
 
-// Removed reports whether an exclusion removes a time.
-func (s *Series) Removed(at time.Time) bool {
-	_, _, removed := s.removedAt(at.Unix())
-	return removed
+// Removed returns the index of the first exclusion that removes an instant of the schedules, and whether there is one.
+// There is none at a time at which no schedule has an instant.
+func (s *Series) Removed(at time.Time) (index int, ok bool) {
+	t := at.Unix()
+	if first, ok := s.nextOfAny(t); !ok || first != t {
+		return 0, false
+	}
+	for i, e := range s.given {
+		if e.Rule == nil && !at.Before(e.Range.From) && at.Before(e.Range.Until) {
+			return i, true
+		}
+		for k := range s.rules {
+			if rule := &s.rules[k]; rule.index == i {
+				if _, _, ok := rule.removes(t); ok {
+					return i, true
+				}
+			}
+		}
+	}
+	return 0, false
 }
 
 // removedAt returns the stretch around an instant that an exclusion removes, if one does: until excluded.
@@ -187,20 +205,25 @@ func (s *Series) removedAt(t int64) (from, until int64, removed bool) {
 		return gap.from, gap.until, true
 	}
 	for i := range s.rules {
-		e := &s.rules[i]
-		if e.dates == nil {
-			if hit, ok := e.schedule.next(t); ok && hit == t {
-				return t, t + 1, true
-			}
-			continue
-		}
-		day := floorDay(t + int64(e.schedule.Offset(instant(t))))
-		if e.dates.OnDate(day) {
-			begin, end := grid.Wall(e.loc, day*secondsPerDay), grid.Wall(e.loc, (day+1)*secondsPerDay)
-			return min(begin, t), max(end, t+1), true
+		if from, until, ok := s.rules[i].removes(t); ok {
+			return from, until, true
 		}
 	}
 	return 0, 0, false
+}
+
+// removes returns the stretch around an instant that the rule removes, if it does.
+func (e *exclusion) removes(t int64) (from, until int64, ok bool) {
+	if e.dates == nil {
+		hit, ok := e.schedule.next(t)
+		return t, t + 1, ok && hit == t
+	}
+	day := floorDay(t + int64(e.schedule.Offset(instant(t))))
+	if !e.dates.OnDate(day) {
+		return 0, 0, false
+	}
+	begin, end := grid.Wall(e.loc, day*secondsPerDay), grid.Wall(e.loc, (day+1)*secondsPerDay)
+	return min(begin, t), max(end, t+1), true
 }
 
 // floorDay returns the day of a local time, as days since 1970-01-01.

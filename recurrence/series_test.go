@@ -46,7 +46,15 @@ func TestSeries(t *testing.T) {
 	prev, ok := s.Prev(at("2026-01-05T09:00:00Z"))
 	assert.True(t, ok)
 	assert.Equal(t, at("2026-01-01T12:00:00Z"), prev)
-	assert.True(t, s.Removed(at("2026-01-03T05:00:00Z")))
+	for text, want := range map[string]int{"2026-01-03T09:00:00Z": 0, "2026-01-02T12:00:00Z": 1, "2026-01-05T12:00:00Z": 2} {
+		i, ok := s.Removed(at(text))
+		assert.True(t, ok, text)
+		assert.Equal(t, want, i, text)
+	}
+	for _, text := range []string{"2026-01-03T05:00:00Z", "2026-01-05T09:00:00Z"} {
+		_, ok := s.Removed(at(text))
+		assert.False(t, ok, text)
+	}
 	assert.Equal(t, 3*time.Hour, s.Spacing())
 }
 

@@ -33,6 +33,7 @@ import (
 //	variant       the text selects the object's variant; if it is bad, or the last of enum, the rest is not decoded
 //	in=A|B        the member exists only in these variants
 //	as=A          the member's object has this variant
+//	bare          a text in place of the object is the text of this member
 type Decoder struct {
 	Errors
 	Rules     map[string]Rule
@@ -111,10 +112,13 @@ func (d *Decoder) fieldsOf(t reflect.Type) (all []field, ignored []string) {
 
 // object decodes an object of a variant; "" for an object without variants.
 func (d *Decoder) object(v reflect.Value, n *Node, path, variant string) bool {
+	all, ignored := d.fieldsOf(v.Type())
+	if i := slices.IndexFunc(all, func(f field) bool { return f.has("bare") }); i >= 0 && n.Kind == String {
+		return d.value(v.FieldByIndex(all[i].Index), n, path, &all[i])
+	}
 	if n.Kind != Object {
 		return d.rejectWithoutValue(path, n, "an object")
 	}
-	all, ignored := d.fieldsOf(v.Type())
 	if i := slices.IndexFunc(all, func(f field) bool { return f.has("variant") }); i >= 0 {
 		if variant = d.selectVariant(v, n, path, &all[i]); variant == "" {
 			return true

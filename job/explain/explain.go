@@ -20,6 +20,7 @@ type Cause string
 // The causes.
 const (
 	NoSuchTime  Cause = "noSuchTime"  // the schedule does not have the time
+	Excluded    Cause = "excluded"    // an exclusion of the recurrence has the time
 	ClockSkips  Cause = "clockSkips"  // the clock skips the local time, for daylight saving
 	ClockRepeat Cause = "clockRepeat" // the clock shows the local time twice, and this is the second one
 	NotCreated  Cause = "notCreated"  // the job did not exist yet
@@ -230,7 +231,7 @@ func (r *reasoner) notKnown() {
 // Causes returns all causes.
 func Causes() []Cause {
 	return []Cause{
-		NoSuchTime, ClockSkips, ClockRepeat, NotCreated, BeforeStart, AfterEnd, CountReached, Disabled, CollectionDisabled, Skipped,
+		NoSuchTime, Excluded, ClockSkips, ClockRepeat, NotCreated, BeforeStart, AfterEnd, CountReached, Disabled, CollectionDisabled, Skipped,
 		Changed, ZonesChanged, Overlapped, TooManyRunning, NoWorker, NothingRanIt, WaitedForWorker, WaitedForServer, WaitedForPlace,
 		HostLimit, EarlierAttempts, WaitingForRetry, Running, TargetSlow, TargetFailed, WorkerLost, OnSchedule, NotKept, Unknown,
 	}

@@ -135,6 +135,13 @@ func TestEveryCauseIsNamedTruly(t *testing.T) {
 			"Nothing was due at 2026-01-01T02:17:00Z: the schedule does not have that time. The nearest are 2026-01-01T02:15:00Z and 2026-01-01T02:20:00Z.",
 		},
 		{
+			"an excluded time", about(due, func(d *job.Definition) {
+				d.Recurrence.Exclusions = []job.Exclusion{{At: "2025-12-24"}, {From: "2026-01-01T02:00", Until: "2026-01-01T02:20"}}
+			}), explain.NotDue, explain.Excluded,
+			"Nothing was due at 2026-01-01T02:15:00Z: the job's exclusions leave it out (from 2026-01-01T02:00 until 2026-01-01T02:20). " +
+				"The nearest are 2026-01-01T01:55:00Z and 2026-01-01T02:20:00Z.",
+		},
+		{
 			"before it was created", about("2025-12-31T02:15:00Z", nil), explain.NotDue, explain.NotCreated,
 			"Nothing was due at 2025-12-31T02:15:00Z: the job was created at 2026-01-01T00:00:00Z.",
 		},

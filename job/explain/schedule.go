@@ -60,7 +60,25 @@ func (r *reasoner) notInSchedule() bool {
 	case rec == nil && !r.answer.Before.IsZero():
 		return r.say(NotDue, AfterEnd, "%s at %s: the job was to run once, at %s.", verb, r.clock(r.At), r.clock(r.answer.Before))
 	}
+	if excluded := r.exclusion(d); excluded != "" {
+		return r.say(NotDue, Excluded, "%s at %s: the job's exclusions leave it out (%s). %s", verb, r.clock(r.At), excluded, r.near())
+	}
 	return r.say(NotDue, NoSuchTime, "%s at %s: the schedule does not have that time. %s", verb, r.clock(r.At), r.near())
+}
+
+// exclusion returns the exclusion without which an occurrence would be due, in words; "" if there is none.
+func (r *reasoner) exclusion(d *job.Definition) string {
+	t := r.times(d)
+	if t == nil {
+		return ""
+	}
+	i, ok := t.Excluded(r.At)
+	if !ok {
+		return ""
+	}
+	text := d.Recurrence.Exclusions[i].Text()
+	r.fact(r.At, FromSchedule, "recurrence.exclusions[%d] is %s.", i, text)
+	return text
 }
 
 func (r *reasoner) when(d *job.Definition) string {

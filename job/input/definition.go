@@ -39,6 +39,7 @@ type ParseOptions struct {
 	SecretsLater bool // secrets that are left out are no error: the definition is read to be compared
 
 	actionOptional bool // the action may be absent
+	merged         bool // the body is Stored with a patch
 	built          bool // the definition was built in Go: what a writer most likely did not mean is in it on purpose
 }
 
@@ -283,6 +284,8 @@ func (p *parser) definition(n *fields.Node, o ParseOptions) job.Definition {
 	zone := time.UTC
 	if name := n.Member("recurrence").Member("timeZone"); name != nil && locate(name.Text) != nil {
 		zone = locate(name.Text)
+	} else if notated := zoneOfNotation(n.Member("recurrence")); name == nil && notated != nil {
+		zone = notated
 	}
 	states := []string{"enabled", "disabled"}
 	stored, ended := &job.Definition{}, false
@@ -320,7 +323,12 @@ func (p *parser) definition(n *fields.Node, o ParseOptions) job.Definition {
 	case d.State.Final():
 		d.State = job.StateEnabled
 	}
+	p.keepRules(n, &d, o)
+	start := p.notation(n.Member("recurrence"), &d, o)
 	d.Local = localTimes(n, &d)
+	if start != "" {
+		d.Local = &job.LocalTimes{Start: start, End: localEnd(d.Local)}
+	}
 	p.timing(&d, o)
 	if action != nil && action.Kind == fields.Object {
 		p.withoutTarget(&d.Action, actionPath)
@@ -366,6 +374,9 @@ func (p *parser) timing(d *job.Definition, o ParseOptions) {
 		r.Schedule = nil
 	}
 	bad := p.Has(p.pathOf("startTime")) || p.Has(p.pathOf("recurrence"))
+	if r := d.Recurrence; r != nil && !r.Notated() && (p.Has(p.pathOf("recurrence.cron")) || p.Has(p.pathOf("recurrence.rrule"))) {
+		return // nothing says when it runs
+	}
 	_, err := timetable.New(d, o.Created, o.Now)
 	for _, f := range fields.Joined[*job.FieldError](err) {
 		path := p.BodyPath(p.pathOf(f.Path))

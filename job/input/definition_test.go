@@ -129,7 +129,7 @@ func TestParseDefinitionReportsBadFields(t *testing.T) {
 			"unknown fields of a recurrence",
 			withRecurrence(`{"frequency":"day","intervall":2,"cron":"0 9 * * *"}`),
 			lines("properties.recurrence.intervall: unknown field; did you mean \"interval\"?",
-				`properties.recurrence.cron: unknown field; that cron expression is "recurrence": {"frequency":"day","schedule":{"minutes":[0],"hours":[9]}}`),
+				`properties.recurrence.cron: not allowed; the expression means "every day at 09:00", and frequency, interval and schedule say something else: leave out one of the two`),
 		},
 		{
 			"unknown fields of a schedule, and what is out of range",

@@ -66,7 +66,7 @@ func (p *parser) advise(n *fields.Node, d *job.Definition) {
 		case e.Code == fields.Invalid && strings.HasPrefix(e.Allowed, "a date"):
 			e.Hint = cmp.Or(missingDay(fmt.Sprint(e.Value)), withoutT(fmt.Sprint(e.Value)))
 		case e.Path == p.pathOf("recurrence.schedule") && d.Recurrence != nil && d.Recurrence.Schedule != nil:
-			e.Hint = neverOn(d)
+			e.Hint = cmp.Or(e.Hint, neverOn(d))
 		case e.Code == fields.Forbidden && strings.HasPrefix(e.Allowed, "with frequency ") && name == "weekDays":
 			e.Hint = `"frequency": "week" runs on each of these days`
 		}

@@ -1,6 +1,7 @@
 package input
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -115,6 +116,10 @@ func translated(text string) (string, error) {
 	}
 	if err != nil {
 		return "", err
+	}
+	if !rule.Plain() {
+		member := map[string]string{"rule": "rrule"}[what]
+		return fmt.Sprintf(`that %s is "recurrence": {%q: %q}`, what, cmp.Or(member, "cron"), text), nil
 	}
 	written, err := json.Marshal(rule)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 func MergeDefinition(current job.Definition, patch []byte, o ParseOptions) (job.Definition, error) {
 	o = o.withDefaults()
 	current = current.Redacted()
-	o.Stored = &current
+	o.Stored, o.merged = &current, true
 	p, err := parseEnvelope(patch, o.Limits, envelope{what: "patch", id: o.ID, short: o.Short, inside: definitionMembers})
 	if err != nil {
 		return job.Definition{}, err
@@ -32,6 +32,7 @@ func MergeDefinition(current job.Definition, patch []byte, o ParseOptions) (job.
 		return job.Definition{}, err
 	}
 	dropOldType(merged.Member("action"), p.properties.Member("action"))
+	dropOldMeaning(merged.Member("recurrence"), p.properties.Member("recurrence"))
 	merged.Merge(p.properties)
 	d := p.definition(merged, o)
 	d.KeepLocal(&current)
@@ -67,6 +68,19 @@ func treeOf(v any) (*fields.Node, error) {
 		return nil, err
 	}
 	return parseObject(text)
+}
+
+// dropOldMeaning removes from a recurrence what its cron expression or its RRULE means, if the patch has another.
+func dropOldMeaning(r, patch *fields.Node) {
+	notated := r.Member("cron") != nil || r.Member("rrule") != nil
+	if patch.Member("cron") == nil && patch.Member("rrule") == nil {
+		return
+	}
+	for _, name := range []string{"frequency", "interval", "schedule"} {
+		if notated && patch.Member(name) == nil {
+			r.Remove(name)
+		}
+	}
 }
 
 // dropOldType removes from an action the parameters that do not fit the patch's type, and an authentication

@@ -76,6 +76,9 @@ func TestPreviewSaysWhatMaySurprise(t *testing.T) {
 	for _, tt := range []struct{ name, line, want string }{
 		{"no start time", `{"recurrence":{"frequency":"day","schedule":{"hours":[18]}}}`,
 			"The first occurrence is the creation of the job itself, because startTime is absent. Give a startTime to begin at another time."},
+		{"no start time, with a cron expression", `{"recurrence":{"cron":"0 18 * * *"}}`, ""},
+		{"exclusions that leave nothing", `{"startTime":"2026-02-01","recurrence":{"frequency":"day","exclusions":[{"frequency":"day"}]}}`,
+			"The job would never run, because its exclusions leave out every time of the next 100 years. It would be accepted, and be completed at once."},
 		{"neither start time nor recurrence", `{}`, "The job runs once, as soon as it is created, because startTime is absent."},
 		{"a start time that is past, without a recurrence", `{"startTime":"2026-01-10T13:59:59+02:00"}`,
 			"The job runs once, as soon as it is created, because its startTime, 2026-01-10T11:59:59Z, is past."},

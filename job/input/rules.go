@@ -18,7 +18,15 @@ var fixedRules = map[string]fields.Rule{
 	"actionType":    typeRule(kind.ActionTypes()),
 	"timeZone":      {Allowed: job.AllowedTimeZones, Valid: func(name string) bool { return locate(name) != nil }},
 	"utcTime":       timeIn(time.UTC),
+	"date":          {Allowed: "a date such as 2026-01-31", Valid: func(s string) bool { return isTime(s) && len(s) == len(time.DateOnly) }},
+	"someTime":      {Allowed: "a date such as 2026-01-31, or a date and time such as 2026-01-31T08:30:00", Valid: isTime},
 	"minRecurrence": minRecurrence,
+}
+
+// isTime reports whether a text is a date, or a date and time.
+func isTime(s string) bool {
+	_, err := recurrence.ParseTime(s, nil)
+	return err == nil
 }
 
 // typeRule is the rule of a type of action or target, which keeps its spelling.

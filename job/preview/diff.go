@@ -183,8 +183,8 @@ func later(a, b time.Time) time.Time {
 // zoneOf returns the zone in which a day begins for people who read when a job runs.
 func zoneOf(d *job.Definition) *time.Location {
 	if d.Recurrence != nil {
-		if rule, err := d.Recurrence.Rule(); err == nil && rule.Location != nil {
-			return rule.Location
+		if zone, err := d.Recurrence.Location(); err == nil && zone != nil {
+			return zone
 		}
 	}
 	return time.UTC

@@ -86,12 +86,16 @@ func sentURI(r *kind.Request) string {
 func (p Preview) notes(never bool) []string {
 	d := p.Definition
 	switch {
+	case never && d.Recurrence != nil && len(d.Recurrence.Exclusions) > 0 && p.withoutExclusions():
+		return []string{"The job would never run, because its exclusions leave out every time of the next 100 years. It would be accepted, and be completed at once."}
 	case never && (d.Recurrence == nil || d.Recurrence.EndTime == nil):
 		return []string{"The job would never run, because no time is left before the end of the year 9999. It would be accepted, and be completed at once."}
 	case never:
 		return []string{"The job would never run, because its endTime, " + p.late() + ". It would be accepted, and be completed at once."}
 	case d.State == job.StateDisabled:
 		return []string{"The state is disabled: nothing runs until the job is enabled."}
+	case d.StartTime == nil && d.Recurrence.Notated():
+		return nil
 	case d.StartTime == nil && d.Recurrence != nil:
 		return []string{"The first occurrence is the creation of the job itself, because startTime is absent. Give a startTime to begin at another time."}
 	case d.StartTime == nil:
@@ -100,6 +104,19 @@ func (p Preview) notes(never bool) []string {
 		return []string{"The job runs once, as soon as it is created, because its startTime, " + instant(d.StartTime.Time) + ", is past."}
 	}
 	return nil
+}
+
+// withoutExclusions reports whether the job would run if it had no exclusions.
+func (p Preview) withoutExclusions() bool {
+	d, all := p.Definition, *p.Definition.Recurrence
+	all.Exclusions = nil
+	d.Recurrence = &all
+	plan, err := timetable.New(&d, p.Now, p.Now)
+	if err != nil {
+		return false
+	}
+	_, ok := plan.First()
+	return ok
 }
 
 // late returns, for a job that never runs, its endTime and what the endTime comes before.

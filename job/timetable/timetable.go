@@ -24,10 +24,11 @@ import (
 // It is immutable and safe for concurrent use. It returns times in UTC, in whole
 // seconds, and none later than the year 9999.
 type Timetable struct {
-	schedule *recurrence.Schedule // without an end; nil: the job runs once
-	start    int64                // the start time, or else created
+	schedule *recurrence.Series // without an end; nil: the job runs once
+	start    int64              // the start time, or else created
 	created  int64
 	atOnce   bool // the job repeats, and its first run is due when it is created
+	later    bool // the first run is due after the creation, not at it
 	end      int64
 	count    int
 	skipped  []int64
@@ -67,22 +68,21 @@ func Of(d *job.Definition, created time.Time) (*Timetable, error) {
 	if r == nil {
 		return t, nil
 	}
-	rule, err := r.Rule()
+	loc, err := r.Location()
 	if err != nil {
 		return nil, err
 	}
-	rule.End, rule.Count = time.Time{}, 0 // these are the Timetable's to apply
-	if start, ok := local(d.Local, rule.Location, func(l *job.LocalTimes) string { return l.Start }); ok && d.StartTime != nil {
+	if start, ok := local(d.Local, loc, func(l *job.LocalTimes) string { return l.Start }); ok && d.StartTime != nil {
 		anchor, t.start = start, start.Unix()
 	}
-	t.schedule, err = recurrence.New(rule, anchor)
-	if errors.Is(err, recurrence.ErrNever) {
-		t.schedule, err = new(recurrence.Schedule), nil
+	if t.atOnce && r.Notated() {
+		t.atOnce, t.later = false, true
 	}
+	t.schedule, err = r.Series(anchor)
 	t.count, t.zone = r.Count, r.TimeZone
 	if r.EndTime != nil {
 		t.end = r.EndTime.Unix()
-		if end, ok := local(d.Local, rule.Location, func(l *job.LocalTimes) string { return l.End }); ok {
+		if end, ok := local(d.Local, loc, func(l *job.LocalTimes) string { return l.End }); ok {
 			t.end = end.Unix()
 		}
 	}
@@ -107,14 +107,15 @@ func accept(d *job.Definition, created, now time.Time) error {
 			start = d.StartTime.Time
 		}
 	}
-	if d.Recurrence != nil {
-		schedule, err := schedule(d.Recurrence, start)
-		never := errors.Is(err, recurrence.ErrNever)
-		if err != nil && !never {
-			errs = append(errs, err)
+	if r := d.Recurrence; r != nil {
+		errs = append(errs, furtherErrors(r, start)...)
+		if !r.Notated() {
+			if _, err := schedule(r, start); err != nil && !errors.Is(err, recurrence.ErrNever) {
+				errs = append(errs, err)
+			}
 		}
-		if errs == nil && (never || !within100Years(schedule, start, now)) {
-			errs = append(errs, &job.FieldError{Path: "recurrence.schedule", Code: fields.Invalid, Allowed: "a schedule that is due within 100 years"})
+		if errs == nil {
+			errs = within100Years(r, start, now)
 		}
 	}
 	return errors.Join(errs...)
@@ -139,13 +140,52 @@ func (t *Timetable) Without(skipped []time.Time) *Timetable {
 	return &rest
 }
 
-// within100Years reports whether a schedule is due within 100 years of its start or of
-// now, whichever is later. Its end plays no part in that.
-func within100Years(s *recurrence.Schedule, start, now time.Time) bool {
+// within100Years returns an error for each rule that is not due within 100 years of the start or of now, whichever is
+// later. The end of the job plays no part in that.
+func within100Years(r *job.Recurrence, start, now time.Time) (errs []error) {
 	from := time.Unix(max(start.Unix(), now.Unix()), 0)
 	limit := addMonths(from, 100*12)
-	next, ok := s.Next(from.Add(-time.Second))
-	return ok && !next.After(limit) || limit.Year() > 9999
+	if limit.Year() > 9999 {
+		limit = time.Time{}
+	}
+	for _, path := range r.NotDue(start, from, limit) {
+		errs = append(errs, &job.FieldError{Path: path, Code: fields.Invalid, Allowed: "a schedule that is due within 100 years"})
+	}
+	return errs
+}
+
+// furtherErrors returns what is wrong with the rules beside a first one that is no cron expression, and with exclusions.
+func furtherErrors(r *job.Recurrence, anchor time.Time) (errs []error) {
+	_, err := r.Series(anchor)
+	for _, f := range fields.Joined[*job.FieldError](err) {
+		if r.Notated() || strings.HasPrefix(f.Path, "recurrence.also[") || strings.HasPrefix(f.Path, "recurrence.exclusions[") {
+			errs = append(errs, f)
+		}
+	}
+	for i, rule := range r.Also {
+		errs = append(errs, intervalError(fmt.Sprintf("recurrence.also[%d].interval", i), rule.Frequency, rule.Interval)...)
+	}
+	for i, e := range r.Exclusions {
+		errs = append(errs, intervalError(fmt.Sprintf("recurrence.exclusions[%d].interval", i), e.Frequency, e.Interval)...)
+	}
+	return errs
+}
+
+// intervalError returns the error of an interval that is too long for its frequency.
+func intervalError(path, frequency string, interval int) []error {
+	f, _ := recurrence.ParseFrequency(frequency)
+	longest, ok := maxIntervals[f]
+	if !ok {
+		longest = 1000
+	}
+	if interval >= 0 && interval <= longest {
+		return nil
+	}
+	allowed := "1"
+	if longest > 1 {
+		allowed = fmt.Sprintf("1 to %d", longest)
+	}
+	return []error{&job.FieldError{Path: path, Code: fields.OutOfRange, Value: interval, Allowed: allowed}}
 }
 
 // startErrors returns what is wrong with a start time.
@@ -173,22 +213,13 @@ func addMonths(t time.Time, n int) time.Time {
 // schedule returns the recurrence without its end and its count. The error joins a [*job.FieldError] for each bad
 // field.
 func schedule(r *job.Recurrence, anchor time.Time) (*recurrence.Schedule, error) {
-	rule, err := r.Rule()
+	rule, err := r.Rule(anchor)
 	if err != nil {
 		return nil, err
 	}
 	rule.End, rule.Count = time.Time{}, 0
-	longest, ok := maxIntervals[rule.Frequency]
-	if !ok {
-		longest = 1000
-	}
-	var own []error
-	if rule.Interval < 0 || rule.Interval > longest {
-		allowed := "1"
-		if longest > 1 {
-			allowed = fmt.Sprintf("1 to %d", longest)
-		}
-		own = append(own, &job.FieldError{Path: "recurrence.interval", Code: fields.OutOfRange, Value: rule.Interval, Allowed: allowed})
+	own := intervalError("recurrence.interval", r.Frequency, r.Interval)
+	if own != nil {
 		rule.Interval = 0
 	}
 	if r.Count < 0 || r.Count > math.MaxInt32 {
@@ -202,47 +233,16 @@ func schedule(r *job.Recurrence, anchor time.Time) (*recurrence.Schedule, error)
 	// elements of lists last.
 	var errs []error
 	for _, f := range fields.Joined[*recurrence.FieldError](err) {
-		path := jsonPath(f.Field)
+		path := "startTime"
+		if f.Field != "Anchor" {
+			path = job.RulePath("recurrence", f.Field)
+		}
 		if own != nil && strings.Contains(path, "[") {
 			errs, own = append(errs, own...), nil
 		}
-		errs = append(errs, fieldError(path, f))
+		errs = append(errs, job.RuleError(path, f))
 	}
 	return nil, errors.Join(append(errs, own...)...)
-}
-
-// fieldError returns the error of a field of a [recurrence.Rule] at a path.
-func fieldError(path string, f *recurrence.FieldError) *job.FieldError {
-	e := &job.FieldError{Path: path, Code: fields.OutOfRange, Value: f.Value, Allowed: f.Allowed}
-	switch f.Value.(type) {
-	case int:
-	case nil:
-		e.Code = fields.Required
-	case string, time.Time:
-		e.Code = fields.Invalid
-	default: // a list that the frequency does not allow
-		_, frequencies, _ := strings.Cut(f.Allowed, "only with ")
-		e.Code, e.Value, e.Allowed = fields.Forbidden, nil, "with frequency "+frequencies
-	}
-	return e
-}
-
-// jsonPath returns the path of a field of a [recurrence.Rule]: "Hours[2]" is
-// recurrence.schedule.hours[2].
-func jsonPath(field string) string {
-	path := "recurrence."
-	switch field {
-	case "Anchor":
-		return "startTime"
-	case "Frequency", "Interval", "Count":
-	default:
-		path += "schedule."
-	}
-	parts := strings.Split(field, ".")
-	for i, part := range parts {
-		parts[i] = strings.ToLower(part[:1]) + part[1:]
-	}
-	return path + strings.Join(parts, ".")
 }
 
 // First returns the job's first occurrence, as of its creation, or false if it
@@ -275,12 +275,20 @@ func (t *Timetable) Last(by time.Time) (time.Time, bool) {
 	return last, ok
 }
 
+// earliest returns when the schedule's first instant can be at the earliest.
+func (t *Timetable) earliest() int64 {
+	if t.later {
+		return t.created + 1
+	}
+	return t.created
+}
+
 // last returns the last occurrence at or before by, skipped or not.
 func (t *Timetable) last(by int64) (time.Time, bool) {
 	to := min(by, t.end)
 	once := max(t.start, t.created)
 	if t.schedule != nil {
-		if last, ok := t.schedule.Prev(time.Unix(to, 1)); ok && last.Unix() >= t.created {
+		if last, ok := t.schedule.Prev(time.Unix(to, 1)); ok && last.Unix() >= t.earliest() {
 			return last, true
 		}
 		once = t.created
@@ -300,6 +308,15 @@ func (t *Timetable) From(at time.Time) (time.Time, bool) {
 		return t.kept(t.until(time.Unix(t.start, 0).UTC(), t.start >= at.Unix()))
 	}
 	return t.kept(t.scheduled(at.Unix()))
+}
+
+// Excluded returns the index of the exclusion of the recurrence without which an occurrence would be due at a time, and
+// whether there is one.
+func (t *Timetable) Excluded(at time.Time) (index int, ok bool) {
+	if t.schedule == nil || at.Unix() < t.earliest() || at.Unix() > t.end {
+		return 0, false
+	}
+	return t.schedule.Removed(at)
 }
 
 // Span returns the start time and the end of the job, as whole seconds; they are instants of the zone if the job has
@@ -376,6 +393,8 @@ func (t *Timetable) due(from int64) (time.Time, bool) {
 		return t.until(time.Unix(once, 0).UTC(), once >= from)
 	case t.atOnce && from == t.created:
 		return t.until(time.Unix(t.created, 0).UTC(), true)
+	case t.later:
+		return t.scheduled(max(from, t.earliest()))
 	default:
 		return t.scheduled(from)
 	}

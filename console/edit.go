@@ -79,7 +79,7 @@ const preset = `{
         "uri": "https://",
         "method": "POST"
       },
-      "type": "Https"
+      "type": "Http"
     },
     "recurrence": {
       "frequency": "day",

@@ -304,6 +304,8 @@ func TestANewJobIsCreatedOnceAndMayBeACopy(t *testing.T) {
 	require.Contains(t, got.text, "name: required")
 	form := filled(t, page, "f", url.Values{"do": {"save"}, "uri": {"https://example.com/"}, "name": {"first"}})
 	require.Equal(t, "/console/jobs/reports/first?done=created", b.send(http.MethodPost, "/console/new", form, nil).location)
+	plain := filled(t, page, "f", url.Values{"do": {"save"}, "uri": {"http://example.com/"}, "name": {"plain"}})
+	require.Equal(t, "/console/jobs/reports/plain?done=created", b.send(http.MethodPost, "/console/new", plain, nil).location, "an address need not begin with https")
 	got = b.send(http.MethodPost, "/console/new", form, nil)
 	require.Equal(t, http.StatusBadRequest, got.status)
 	require.Contains(t, got.text, "there is a job of this name already")

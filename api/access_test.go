@@ -175,7 +175,7 @@ func model(method, path string) (rank int, list, public bool) {
 		return 0, false, true
 	case last == "previewRecurrence" || last == "forecast":
 		return 1, true, false
-	case last == "jobCollections" || last == "upcoming" || last == "summaries" || last == "jobs" && reads || last == "history" && !strings.Contains(path, "{job}"):
+	case last == "jobCollections" || last == "upcoming" || last == "summaries" || last == "digests" || last == "jobs" && reads || last == "history" && !strings.Contains(path, "{job}"):
 		return 1, true, false
 	case reads, last == "previewChange" || last == "bulkPreview":
 		return 1, false, false

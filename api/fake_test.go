@@ -51,6 +51,7 @@ type fake struct {
 	jobChanges        func(ctx context.Context, k job.Key, p listing.Page) ([]audit.Change, string, error)
 	historyAcross     func(ctx context.Context, s listing.Scope, p listing.Page) ([]listing.JobRecord, string, error)
 	upcoming          func(ctx context.Context, s listing.Scope, until time.Time, p listing.Page) ([]listing.Occurrence, string, error)
+	digests           func(ctx context.Context, k job.CollectionKey, p listing.Page) (listing.Digests, error)
 	summaries         func(ctx context.Context, s listing.Scope, q listing.SummaryQuery) (listing.Summaries, error)
 	forecast          func(ctx context.Context, s listing.Scope, q listing.ForecastQuery) (listing.Forecast, error)
 	selects           func(ctx context.Context, k job.CollectionKey, q listing.SummaryQuery, names []string) ([]listing.Summary, []string, error)
@@ -208,6 +209,10 @@ func (f *fake) CollectionChanges(ctx context.Context, k job.CollectionKey, p lis
 
 func (f *fake) HistoryAcross(ctx context.Context, s listing.Scope, p listing.Page) ([]listing.JobRecord, string, error) {
 	return f.historyAcross(ctx, s, p)
+}
+
+func (f *fake) Digests(ctx context.Context, k job.CollectionKey, p listing.Page) (listing.Digests, error) {
+	return f.digests(ctx, k, p)
 }
 
 func (f *fake) Summaries(ctx context.Context, s listing.Scope, q listing.SummaryQuery) (listing.Summaries, error) {

@@ -226,6 +226,11 @@ func (m *backend) scheduler(t testing.TB) *fake {
 			k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: cmp.Or(s.ResourceGroup, "g"), Name: cmp.Or(s.Collection, "c")}.Job("j")
 			return summaries(k), m.err
 		},
+		digests: func(_ context.Context, k job.CollectionKey, _ listing.Page) (listing.Digests, error) {
+			return listing.Digests{Next: "bmV4dA", AsOf: at("2026-01-01T00:00:00Z"), Page: []listing.Digest{
+				{Key: k.Job("j"), Generation: 1700, State: job.StateEnabled, Digest: "47DEQpj8HBSa-_TImW-5JA"}, {Key: k.Job("unread")},
+			}}, m.err
+		},
 		forecast: func(_ context.Context, _ listing.Scope, q listing.ForecastQuery) (listing.Forecast, error) {
 			one := listing.DueCount{Time: q.From, Due: 3, Fullest: 2, FullestTime: q.From, Host: listing.NamedCount{Name: "h", Due: 2}}
 			return listing.Forecast{

@@ -75,6 +75,7 @@ var (
 	inWindowBody  = route.Takes{Query: []string{"from", "until", "step", "host", "except"}, Body: true}
 	takeBody      = route.Takes{Query: []string{"take"}, Body: true}
 	selected      = route.Takes{Query: []string{"$skiptoken"}, Body: true}
+	tokens        = route.Takes{Query: []string{"$skiptoken"}}
 	dueTime       = route.Takes{Query: []string{"due"}}
 	atTime        = route.Takes{Query: []string{"at"}}
 	timeWindow    = route.Takes{Query: []string{"from", "until"}}
@@ -153,6 +154,8 @@ func (s *server) collectionRoutes() []endpoint {
 			atOrBelow(access.ReadJobs), mergedUntil, s.errors.Handle(s.listUpcoming)},
 		{inGroup, get, collection + summaries, "Search and sort the jobs of a job collection",
 			atOrBelow(access.ReadJobs), searched, s.errors.Handle(s.listSummaries)},
+		{inGroup, get, collection + "/digests", "List the digests of the jobs of a job collection", atOrBelow(access.ReadJobs), tokens,
+			to(s.listDigests)},
 		{inGroup, get, collection + forecast, "Count what comes due in a job collection",
 			atOrBelow(access.ReadJobs), inWindow, s.errors.Handle(s.getForecast)},
 		{inGroup, post, collection + forecast, "Count what comes due beside a job in a job collection",

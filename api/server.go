@@ -31,6 +31,7 @@ type Scheduler interface {
 	Runs
 	Histories
 	Summaries
+	Digests
 	Forecasts
 	Bulk
 	Explanations

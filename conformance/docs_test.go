@@ -80,6 +80,7 @@ func tryOuts(target string) []operation {
 		{"JobCollections_BulkDelete", here, "", ok},
 		{"JobCollections_Lateness", here, "", ok},
 		{"JobCollections_ListSummaries", here, "", ok},
+		{"JobCollections_ListDigests", here, "", ok},
 		{"JobCollections_GetForecast", here, "", ok},
 		{"JobCollections_PostForecast", here, "", ok},
 		{"Jobs_PreviewChange", here, "", ok},

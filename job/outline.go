@@ -42,7 +42,8 @@ type Outline struct {
 	State      State     `json:"state,omitempty"`
 	Generation int       `json:"generation,omitempty"`
 	Type       kind.Type `json:"type,omitempty"`
-	Host       string    `json:"host,omitempty"` // see [Action.Host]
+	Host       string    `json:"host,omitempty"`   // see [Action.Host]
+	Digest     string    `json:"digest,omitempty"` // see [Definition.Digest]
 
 	// Recent is what became of the job's occurrences when the outline was written; see [Recent.Irregular]. Since then
 	// all were regular, but for those of a few minutes before Irregular.

@@ -324,6 +324,22 @@ func (m *Memory) CollectionChanges(context.Context, job.CollectionKey, listing.P
 	return m.Trail, "", nil
 }
 
+// Digests returns the digests of the jobs of a collection, by name.
+func (m *Memory) Digests(_ context.Context, k job.CollectionKey, p listing.Page) (found listing.Digests, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all []listing.Digest
+	for _, j := range m.jobs {
+		if j.Key.Collection == k && p.ShowsJob(j.Key) {
+			d := &j.Definition
+			all = append(all, listing.Digest{Key: j.Key, Generation: j.Generation, State: d.State, Digest: d.Digest()})
+		}
+	}
+	slices.SortFunc(all, func(a, b listing.Digest) int { return cmp.Compare(a.Key.Name, b.Key.Name) })
+	found.Page, found.Next, err = paged(all, p, func(d listing.Digest) string { return d.Key.Name })
+	return found, err
+}
+
 // Summaries returns all jobs that a query selects, by name, on one page.
 func (m *Memory) Summaries(
 	_ context.Context, of listing.Scope, q listing.SummaryQuery,

@@ -216,7 +216,7 @@ func TestTwoAppliesAtTheSameTimeMakeWhatTheFilesSay(t *testing.T) {
 	t.Parallel()
 	c := inFiles(t, "concurrent")
 	texts := map[string]string{}
-	const n = 24
+	const n = 110
 	for i := range n {
 		texts[fmt.Sprintf("c/j%02d.yaml", i)] = soon() + "action: {type: Https, request: {uri: 'https://example.com/'}}\n"
 	}
@@ -230,6 +230,13 @@ func TestTwoAppliesAtTheSameTimeMakeWhatTheFilesSay(t *testing.T) {
 	both.Wait()
 	require.Equal(t, n, found[0][wanted.Created]+found[1][wanted.Created], "%v", found)
 	require.Equal(t, n, found[0][wanted.Unchanged]+found[1][wanted.Unchanged], "%v", found)
+	digests := map[string]int{}
+	for d, err := range c.Digests(t.Context(), "c") {
+		require.NoError(t, err)
+		digests[d.Digest]++
+	}
+	require.Len(t, digests, 1, "the jobs are the same but for their names")
+	require.NotContains(t, digests, "")
 	require.False(t, planOf(t, c, dir).Changed())
 }
 

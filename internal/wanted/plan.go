@@ -15,6 +15,7 @@ import (
 
 	"almanac/client"
 	"almanac/internal/fields"
+	"almanac/job"
 	"almanac/job/jobfile"
 )
 
@@ -63,7 +64,8 @@ type Change struct {
 
 	job  *jobfile.Job
 	etag string
-	is   *actual
+	is   *actual // nil: there is none
+	same bool    // by its digest
 }
 
 func (c *Change) name() string { return c.Collection + "/" + c.Name }
@@ -155,8 +157,58 @@ func each[T any](parallel int, items []T, do func(T)) {
 	_ = g.Wait() // no call returns an error
 }
 
-// fewJobs is up to how many jobs of a collection are read one by one.
-const fewJobs = 20
+// fewJobs is up to how many jobs of a collection are read one by one, and listedJobs up to how many in lists. Of more
+// the digests are read, and those jobs whose digests are others.
+const fewJobs, listedJobs = 20, 100
+
+func byName(changes []*Change) map[string]*Change {
+	named := map[string]*Change{}
+	for _, c := range changes {
+		named[keyOf("", c.Name)] = c
+	}
+	return named
+}
+
+// readDigests finds those jobs that are as the files want them by their digests. It returns those that have to be read,
+// and whether the digests could be.
+func (p *Plan) readDigests(ctx context.Context, changes []*Change) (left []*Change, ok bool) {
+	named := byName(changes)
+	found := map[*Change]client.Digest{}
+	for d, err := range p.options.Client.Digests(ctx, changes[0].Collection) {
+		if err != nil { // an older server has none, and a list says what is wrong
+			return nil, false
+		}
+		_, name := client.NamesOf(d.Name)
+		if c := named[keyOf("", name)]; c != nil {
+			found[c] = d
+		}
+	}
+	each(runtime.GOMAXPROCS(0), changes, func(c *Change) {
+		if d, there := found[c]; there {
+			c.match(d, p.options.Now())
+		}
+	})
+	for c := range found {
+		if !c.same {
+			left = append(left, c)
+		}
+	}
+	return left, true
+}
+
+// match notes that a job is as its file wants it, if its digest says so.
+func (c *Change) match(d client.Digest, now time.Time) {
+	want, err := definitionOf(c.job, nil, now)
+	if err != nil || d.Digest == "" || d.Digest != want.Digest() {
+		return
+	}
+	is := job.State(d.State)
+	if c.job.Has("state") && want.State != is && !stays(want.State, is) {
+		return
+	}
+	want.State = is
+	c.is, c.etag, c.same, c.Action = &actual{want, d.ETag}, d.ETag, true, Keep
+}
 
 // read reads the jobs of a collection that changes are about.
 func (p *Plan) read(ctx context.Context, changes []*Change, failed *problems) error {
@@ -164,10 +216,14 @@ func (p *Plan) read(ctx context.Context, changes []*Change, failed *problems) er
 		each(p.options.Parallel, changes, func(c *Change) { failed.add(p.readOne(ctx, c)) })
 		return nil
 	}
-	wanted := map[string]*Change{}
-	for _, c := range changes {
-		wanted[keyOf("", c.Name)] = c
+	if len(changes) > listedJobs {
+		left, ok := p.readDigests(ctx, changes)
+		if ok && len(left) <= len(changes)/4 {
+			each(p.options.Parallel, left, func(c *Change) { failed.add(p.readOne(ctx, c)) })
+			return nil
+		}
 	}
+	wanted := byName(changes)
 	collection := changes[0].Collection
 	for body, err := range p.options.Client.JobBodies(ctx, collection, client.List{}) {
 		if unread, ok := errors.AsType[*client.UnreadError](err); ok {
@@ -200,7 +256,7 @@ func missing(collection string, err error) error {
 
 // readOne reads the job that a change is about, if it is there.
 func (p *Plan) readOne(ctx context.Context, c *Change) error {
-	c.is, c.etag = nil, ""
+	c.is, c.etag, c.same = nil, "", false
 	body, etag, err := p.options.Client.JobBody(ctx, c.Collection, c.Name)
 	if client.IsNotFound(err) {
 		return p.requireCollection(ctx, c.Collection)
@@ -233,6 +289,9 @@ func (p *Plan) again(ctx context.Context, c *Change) error {
 
 // compare decides what has to be done.
 func (c *Change) compare(now time.Time) error {
+	if c.same {
+		return nil
+	}
 	want, err := definitionOf(c.job, c.is, now)
 	if err != nil {
 		return err

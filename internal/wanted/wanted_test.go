@@ -349,6 +349,34 @@ func TestAnApplyThatIsInterruptedGoesOnWhereItWas(t *testing.T) {
 	require.False(t, planned(t, c, dir).Changed())
 }
 
+func TestManyJobsThatStayAsTheyAreCostFewCalls(t *testing.T) {
+	t.Parallel()
+	c, counts := serving(t, &apitest.Memory{})
+	texts := map[string]string{}
+	const n = 300
+	for i := range n {
+		texts[fmt.Sprintf("a/j%04d.yaml", i)] = strings.Replace(daily, "06:00", fmt.Sprintf("06:%02d", i%60), 1)
+	}
+	dir := files(t, texts)
+	applied(t, planned(t, c, dir), &wanted.Secrets{})
+	_, err := c.DisableJob(t.Context(), "a", "j0007")
+	require.NoError(t, err)
+	counts.gets.Store(0)
+	counts.posts.Store(0)
+	p := planned(t, c, dir)
+	require.Equal(t, wanted.Summary{Unchanged: n}, p.Summary())
+	require.Empty(t, applied(t, p, &wanted.Secrets{}))
+	require.EqualValues(t, 1, counts.gets.Load()+counts.posts.Load(), "a page of digests")
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a", "j0007.yaml"), []byte("state: enabled\n"+texts["a/j0007.yaml"]), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a", "j0008.yaml"), []byte(texts["a/j0008.yaml"]+"disableAfter: 3\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a", "new.yaml"), []byte(daily), 0o600))
+	p = planned(t, c, dir)
+	require.Equal(t, wanted.Summary{Create: 1, Update: 2, Unchanged: n - 2}, p.Summary())
+	require.Equal(t, map[string]string{"a/j0007": "Updated", "a/j0008": "Updated", "a/new": "Created"}, applied(t, p, &wanted.Secrets{}))
+	require.False(t, planned(t, c, dir).Changed())
+}
+
 func TestAPlanIsWrittenForPeopleAndPrograms(t *testing.T) {
 	t.Parallel()
 	c, _ := serving(t, &apitest.Memory{})

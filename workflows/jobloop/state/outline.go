@@ -31,6 +31,7 @@ func (in *Input) Outline() job.Outline {
 		Recent:     in.Recent.Irregular(),
 		DisabledBy: in.DisabledBy,
 		State:      d.State, Generation: in.Generation, Type: d.Action.Type, Host: d.Action.Host(),
+		Digest: d.Digest(),
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 //go:embed assets/*.css assets/*.js
@@ -29,8 +30,8 @@ type asset struct {
 	text, gzip []byte
 }
 
-// assets are the files by name. assetVersion changes with them, so that browsers may keep them for ever.
-var assets, assetVersion = readAssets()
+// assets returns the files by name, and what changes with them, so that browsers may keep them for ever.
+var assets = sync.OnceValues(readAssets)
 
 func readAssets() (map[string]asset, string) {
 	all, sum := map[string]asset{}, sha256.New()
@@ -54,7 +55,8 @@ func gzipped(text []byte) []byte {
 
 // serveAsset serves a file. Another version gets the one that there is, which nothing keeps.
 func serveAsset(w http.ResponseWriter, r *http.Request) {
-	found, ok := assets[r.PathValue("file")]
+	all, version := assets()
+	found, ok := all[r.PathValue("file")]
 	if !ok {
 		http.NotFound(w, r)
 		return
@@ -64,7 +66,7 @@ func serveAsset(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("Cache-Control", "no-cache")
-	if r.PathValue("version") == assetVersion {
+	if r.PathValue("version") == version {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
 	text := found.text
@@ -76,8 +78,8 @@ func serveAsset(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(text) // the caller may be gone
 }
 
-// templates has the template of each page, with the frame around it.
-var templates = readTemplates()
+// templates returns the template of each page, with the frame around it.
+var templates = sync.OnceValue(readTemplates)
 
 func readTemplates() map[string]*template.Template {
 	frame := template.Must(template.New("frame").Funcs(functions).ParseFS(pageFiles, "pages/frame.html", "pages/parts.html"))

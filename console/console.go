@@ -101,6 +101,8 @@ func New(o Options) (*Console, error) {
 		s.prefix, s.secure = strings.TrimSuffix(o.PublicURL.EscapedPath(), "/"), o.PublicURL.Scheme == "https"
 	}
 	s.routes()
+	templates() // before the first page is asked for: they take a while
+	assets()
 	return s, nil
 }
 

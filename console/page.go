@@ -93,7 +93,10 @@ func jobPath(collection, job string, more ...string) string {
 func (p *page) CollectionLink(name string) string { return p.Link("/jobs/" + url.PathEscape(name)) }
 
 // Asset returns the path of a file that pages use.
-func (p *page) Asset(name string) string { return p.Link("/assets/" + assetVersion + "/" + name) }
+func (p *page) Asset(name string) string {
+	_, version := assets()
+	return p.Link("/assets/" + version + "/" + name)
+}
 
 // May reports whether the caller may do something, in a collection and to a job. Names may be empty: in any.
 func (p *page) May(action access.Action, collection, job string) bool {
@@ -275,7 +278,7 @@ func (s *Console) show(p *page, err error) {
 		return
 	}
 	var text bytes.Buffer
-	if err := templates[p.template].ExecuteTemplate(&text, "page", p); err != nil {
+	if err := templates()[p.template].ExecuteTemplate(&text, "page", p); err != nil {
 		s.logError(p, err)
 		http.Error(p.w, "The page could not be made. The log of Almanac says why.", http.StatusInternalServerError)
 		return

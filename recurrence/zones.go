@@ -28,16 +28,30 @@ type zone struct {
 	rules    string
 }
 
-// current is what [LoadLocation] uses; nil means the data of package time.
-var current atomic.Pointer[Zones]
+// current returns what [LoadLocation] uses; nil means the data of package time.
+var current atomic.Pointer[func() *Zones]
 
 // UseZones has [LoadLocation] use a release in this program. Call it before the first time zone is loaded: those that
 // were loaded stay as they are. nil means the data of package time. It returns the release that was used before.
-func UseZones(z *Zones) (before *Zones) { return current.Swap(z) }
+func UseZones(z *Zones) (before *Zones) {
+	use := func() *Zones { return z }
+	return zonesOf(current.Swap(&use))
+}
+
+// UseZonesOf is [UseZones] with a release that load returns. It is called when the release is needed, each time, and
+// returns the same one.
+func UseZonesOf(load func() *Zones) { current.Store(&load) }
+
+func zonesOf(load *func() *Zones) *Zones {
+	if load == nil {
+		return nil
+	}
+	return (*load)()
+}
 
 // CurrentZones returns the release that [LoadLocation] uses; nil if that is the data of package time, whose release
 // is not known.
-func CurrentZones() *Zones { return current.Load() }
+func CurrentZones() *Zones { return zonesOf(current.Load()) }
 
 // Limits of what ReadZones reads.
 const (

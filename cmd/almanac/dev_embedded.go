@@ -209,5 +209,5 @@ Try:  %[6]s
 // logNode logs all addresses.
 func logNode(n node) {
 	n.Log.Info("ready", "api", n.url(), "ui", n.ui(), "temporal", n.server.Address(),
-		"namespace", devserver.DefaultNamespace, "data", n.Data, "version", built().Version)
+		"namespace", devserver.DefaultNamespace, "data", n.Data, "version", n.Build.Version)
 }

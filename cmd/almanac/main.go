@@ -15,9 +15,11 @@ import (
 	"almanac/cmd/almanac/internal/cli/exit"
 	"almanac/cmd/almanac/internal/cli/output"
 	"almanac/cmd/almanac/internal/settings"
+	"almanac/cmd/almanac/internal/start"
 )
 
 func main() {
+	start.Done()
 	log.SetOutput(withoutAnswers{os.Stderr})
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first Ctrl-C restores the default handling of signals, so a second one ends the process at once.
@@ -44,7 +46,7 @@ func (w withoutAnswers) Write(line []byte) (int, error) {
 
 // run is main without its global variables.
 func run(ctx context.Context, args []string, getenv settings.Lookup, stdin io.Reader, stdout, stderr io.Writer) error {
-	root := newRoot(getenv)
+	root := rootFor(args, getenv)
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -13,25 +15,46 @@ import (
 	"almanac/cmd/almanac/internal/tokens"
 	"almanac/cmd/almanac/internal/wiring"
 	"almanac/internal/build"
-	"almanac/recurrence"
 )
 
 // version and commit are set by the build of a release.
 var version, commit string
 
-// built returns what this program was built from, and the release of the time zones that it uses.
-func built() build.Info {
-	info := build.Read(version, commit)
-	info.Zones = recurrence.CurrentZones().Release()
-	return info
-}
+// built returns what this program was built from.
+var built = sync.OnceValue(func() build.Info { return build.Read(version, commit) })
 
 // command returns cmd with its flags. It loads the configuration and calls run.
 func command(cmd *cobra.Command, getenv settings.Lookup, run func(cmd *cobra.Command, args []string, p *wiring.Process) error) *cobra.Command {
 	return wiring.Command(cmd, getenv, built(), run)
 }
 
+// rootFor returns the command with those below it that a command line needs: a command of the client has to start at
+// once, and the others take a while to make.
+func rootFor(args []string, getenv settings.Lookup) *cobra.Command {
+	if len(args) > 2 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		args = args[1:]
+	}
+	root := newRootAlone()
+	root.AddCommand(cli.Commands(base.Lookup(getenv))...)
+	for _, c := range root.Commands() {
+		if len(args) > 0 && (c.Name() == args[0] || c.HasAlias(args[0])) {
+			return root
+		}
+	}
+	return newRoot(getenv)
+}
+
 func newRoot(getenv settings.Lookup) *cobra.Command {
+	root := newRootAlone()
+	root.AddCommand(cli.Commands(base.Lookup(getenv))...)
+	root.AddCommand(newDev(getenv), newServer(getenv), newAPI(getenv), newWorker(getenv), newSetup(getenv),
+		newBackup(getenv), newRestore(getenv), newCodec(getenv), tokens.Command(getenv, built()),
+		preview.Command(getenv, built()), newHealthcheck(getenv), newVersion(getenv))
+	return root
+}
+
+// newRootAlone returns the command without those below it.
+func newRootAlone() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "almanac",
 		Short: "A durable job scheduler that speaks the REST API of Azure Scheduler",
@@ -49,10 +72,6 @@ beside a flag sets it as well; the flag wins. docs/configuration.md has the deta
 	}
 	root.SetUsageFunc(flags.Usage)
 	root.SetFlagErrorFunc(wrongFlag)
-	root.AddCommand(cli.Commands(base.Lookup(getenv))...)
-	root.AddCommand(newDev(getenv), newServer(getenv), newAPI(getenv), newWorker(getenv), newSetup(getenv),
-		newBackup(getenv), newRestore(getenv), newCodec(getenv), tokens.Command(getenv, built()),
-		preview.Command(getenv, built()), newHealthcheck(getenv), newVersion(getenv))
 	return root
 }
 
@@ -62,7 +81,7 @@ func newVersion(getenv settings.Lookup) *cobra.Command {
 		Short: "Print the version, what the program was built from, and the release of its time zones",
 		Args:  cobra.NoArgs,
 	}, getenv, func(cmd *cobra.Command, _ []string, p *wiring.Process) error {
-		fmt.Fprintf(p.Out, "%s %s\n", cmd.Root().Name(), built())
+		fmt.Fprintf(p.Out, "%s %s\n", cmd.Root().Name(), p.Build)
 		return nil
 	})
 }

@@ -93,8 +93,8 @@ func temporalOptions(keys *codec.KeyRing, log *slog.Logger) (client.Options, err
 
 // observe begins to measure this process, and the client that is made from options.
 func observe(ctx context.Context, p *wiring.Process, role string, options *client.Options) (err error) {
-	p.Log.InfoContext(ctx, "time zones", "release", built().Zones, "from", cmp.Or(p.Setting("zoneinfo").Text(), "this program"))
-	p.Telemetry, err = sdktelemetry.Start(ctx, telemetry.Options{Build: built(), Role: role, Collections: p.CollectionLabel, Log: p.Log}, options)
+	p.Log.InfoContext(ctx, "time zones", "release", p.Build.Zones, "from", cmp.Or(p.Setting("zoneinfo").Text(), "this program"))
+	p.Telemetry, err = sdktelemetry.Start(ctx, telemetry.Options{Build: p.Build, Role: role, Collections: p.CollectionLabel, Log: p.Log}, options)
 	return err
 }
 

@@ -37,7 +37,7 @@ var Zones = sync.OnceValue(func() *recurrence.Zones {
 	return zones
 })
 
-func init() { recurrence.UseZones(Zones()) }
+func init() { recurrence.UseZonesOf(Zones) } // reading them takes a while, and not every program needs them
 
 // Published returns the day on which the release was published, and the one on which it was found to be the newest, as
 // 2026-01-31.

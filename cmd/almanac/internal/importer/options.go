@@ -34,7 +34,7 @@ const AnyPast = "2000-01-01T00:00:00Z"
 // MaxJobs is how many jobs an import takes.
 const MaxJobs = 100_000
 
-var wordOfName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]{0,40}$`)
+var wordOfName = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,40}$`) // what has other letters may be a secret
 
 // Names gives jobs without a name one.
 type Names map[string]int

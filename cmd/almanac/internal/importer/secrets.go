@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -89,6 +90,9 @@ func (s *vault) request(d *Draft, path string, r *value.Value) {
 			if p := auth.Get("password"); p != nil && p.Kind == value.String && p.Text == "" {
 				auth.Remove("password")
 				auth.Set("emptyPassword", value.Boolean(true, p.Line))
+				if u := auth.Get("username"); u != nil && u.Kind == value.String && u.Text != "" { // a key that is sent as the user
+					auth.Set("username", s.shown(d, at+".username", u, "a user without a password is mostly a key"))
+				}
 			} else {
 				s.member(d, at, auth, "password", !auth.Get("emptyPassword").Is("true"))
 			}
@@ -149,8 +153,8 @@ func (s *vault) text(d *Draft, path string, of *value.Value, name string) {
 // shown hides a secret in a member that answers of the API show.
 func (s *vault) shown(d *Draft, path string, v *value.Value, why string) *value.Value {
 	env := s.put(d, path, v)
-	d.Say(Needs, path, v.Line, "it is "+env.Text+" in the file, because "+why+". Answers of the API show this member, so apply "+
-		"takes no reference here: authenticate by a member that is not shown, or put the value in yourself")
+	d.Say(Needs, path, v.Line, why+", so it is "+env.Text+" in the file. Answers of the API show this member, and apply takes no "+
+		"reference in such a one: authenticate in another way, or put the value in by the API")
 	return env
 }
 
@@ -218,7 +222,9 @@ func authorization(d *Draft, path string, r *value.Value) {
 	if err != nil || !found {
 		return
 	}
-	headers.Remove("Authorization")
+	if headers.Remove("Authorization"); len(headers.Members) == 0 {
+		r.Remove("headers")
+	}
 	r.Set("authentication", basic(user, password, header.Line))
 	d.Say(Same, path+".headers.Authorization", header.Line, "basic authentication stands in authentication, which no answer shows")
 }
@@ -263,13 +269,15 @@ func basic(user, password string, line int) *value.Value {
 var (
 	secretWord = regexp.MustCompile(`(?i)(pass(word|wd|phrase|code)|(^|[-_.])pass$|pwd|secret|token|api[-_]?key|access[-_]?key|account[-_]?key|shared[-_]?key|` +
 		`private[-_]?key|subscription[-_]?key|functions[-_]?key|auth(orization|entication|key)?$|credential|cookie|signature|session[-_]?id|webhook[-_]?url|connection[-_]?string)`)
-	queryWord = regexp.MustCompile(`(?i)^(code|sig|key|auth|pw|pass|apikey|hash|jwt|sas|sid|k|t|p)$`)
+	queryWord = regexp.MustCompile(`(?i)^(code|sig|key|auth|pw|pass|apikey|jwt|sas)$`)
+	weakWord  = regexp.MustCompile(`(?i)^(hash|sid|k|t|p|id|h)$`) // of a secret if the value is long
 	// secretForm matches what programs make as tokens and keys.
 	secretForm = regexp.MustCompile(`(?i)(eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+|\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}|` +
 		`(AccountKey|SharedAccessKey|SharedAccessSignature|Password|Pwd)\s*=|[?&;](sig|code|token|key)=|-----BEGIN |` +
 		`\b(ghp|gho|ghs|github_pat|glpat|xox[abprs]|sk|pk|rk|AKIA|ASIA|AIza|SG|shpat|hvs|npm|pypi)[-_.]?[A-Za-z0-9_-]{12,}|` +
 		`[a-z][a-z0-9+.-]*://[^/\s:@]+:[^/\s@]+@)`)
 	assignment = regexp.MustCompile(`(?i)["']?([A-Za-z0-9_.-]*)["']?\s*[:=]\s*["']?[^\s"'&,;{}\[\]]`)
+	element    = regexp.MustCompile(`<([A-Za-z0-9_.:-]+)[^<>]*>[^<>\s][^<>]*</`)
 	opaque     = regexp.MustCompile(`^[A-Za-z0-9_~.+/=%-]{20,}$`)
 	identifier = regexp.MustCompile(`(?i)^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 )
@@ -298,6 +306,11 @@ func secretText(text string) bool {
 			return true
 		}
 	}
+	for _, found := range element.FindAllStringSubmatch(text, 1000) {
+		if secretName(found[1]) {
+			return true
+		}
+	}
 	return randomToken(strings.TrimSpace(text))
 }
 
@@ -317,11 +330,7 @@ func secretJSON(text string) bool {
 				}
 			}
 		case []any:
-			for _, inner := range v {
-				if has(inner) {
-					return true
-				}
-			}
+			return slices.ContainsFunc(v, has)
 		case string:
 			return secretForm.MatchString(v) || randomToken(v)
 		}
@@ -353,7 +362,8 @@ func secretAddress(address string) bool {
 			if randomToken(name) {
 				return true
 			}
-		case secretName(name), queryWord.MatchString(name) && len(text) >= 4, randomToken(text), secretForm.MatchString(text):
+		case secretName(name), queryWord.MatchString(name), weakWord.MatchString(name) && len(text) >= 12 && !identifier.MatchString(text),
+			randomToken(text), secretForm.MatchString(text):
 			return true
 		}
 	}

@@ -4,6 +4,7 @@ package azure
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"sort"
 	"strings"
@@ -136,6 +137,12 @@ func (c *collector) document(doc *value.Value, depth int) int {
 // dumped reads a resource of an answer.
 func (c *collector) dumped(doc *value.Value) int {
 	kind, _ := doc.Get("type").Str()
+	if of, ok := doc.Get("ResourceType").Str(); ok { // of Get-AzResource
+		kind = of
+		if id := doc.Get("ResourceId"); id != nil {
+			doc.Set("id", id)
+		}
+	}
 	kind = strings.ToLower(kind)
 	switch {
 	case doc.Get("JobName") != nil && doc.Get("JobCollectionName") != nil:
@@ -204,9 +211,7 @@ func (c *collector) parameterFile(file source.File) {
 		c.all = map[string]*value.Value{}
 	}
 	for _, doc := range docs {
-		for name, v := range parametersOf(doc) {
-			c.all[name] = v
-		}
+		maps.Copy(c.all, parametersOf(doc))
 	}
 }
 
@@ -220,14 +225,10 @@ func (c *collector) templates() {
 			p := &c.parameters[i]
 			if len(c.waiting) == 1 && len(c.parameters) == 1 || stem(p.file.Name) == stem(t.file.Name) {
 				p.used = true
-				for name, v := range parametersOf(p.value) {
-					given[name] = v
-				}
+				maps.Copy(given, parametersOf(p.value))
 			}
 		}
-		for name, v := range c.all {
-			given[name] = v
-		}
+		maps.Copy(given, c.all)
 		before := len(c.result.Drafts) + len(c.result.Problems)
 		c.usedNow = false
 		c.template(t.value, given, t.exported, 0)

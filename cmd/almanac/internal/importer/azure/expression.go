@@ -8,11 +8,10 @@ import (
 
 // An expression is one of a template: a literal, a call, or a member of one.
 type expression struct {
-	kind  byte // 's' string, 'n' number, 'f' function, '.' member, '[' index
-	text  string
-	of    *expression
-	args  []*expression
-	depth int
+	kind byte // 's' string, 'n' number, 'f' function, '.' member, '[' index
+	text string
+	of   *expression
+	args []*expression
 }
 
 const (
@@ -147,7 +146,8 @@ func (p *exprParser) name() string {
 	begin := p.at
 	for p.at < len(p.text) {
 		c := rune(p.text[p.at])
-		if c != '_' && !unicode.IsLetter(c) && (p.at == begin || !unicode.IsDigit(c)) && !(c == '-' && p.at > begin) {
+		later := p.at > begin && (unicode.IsDigit(c) || c == '-')
+		if c != '_' && !unicode.IsLetter(c) && !later {
 			break
 		}
 		p.at++

@@ -384,6 +384,9 @@ func (r *rewriter) recurrence(v *value.Value) {
 			v.Get("schedule").Set(name, &value.Value{Kind: value.List, Items: []*value.Value{one}, Line: one.Line})
 		}
 	}
+	if n, _ := v.Get("interval").Whole(); n > 1 && v.Get("frequency").Is("week") && len(itemsOf(v.Get("schedule", "weekDays"))) > 1 {
+		r.say(importer.Same, "recurrence", v, "weeks begin on Monday here; on which day they began in the service is not documented")
+	}
 	r.phase(v)
 	r.hours(v)
 	r.remaining(v)

@@ -9,8 +9,11 @@ import (
 	"almanac/cmd/almanac/internal/importer/value"
 )
 
-// isState reports whether a document is a state of Terraform.
+// isState reports whether a document is a state of Terraform, or what terraform show -json prints.
 func isState(doc *value.Value) bool {
+	if doc.Get("format_version") != nil && (doc.Get("values") != nil || doc.Get("planned_values") != nil) {
+		return true
+	}
 	_, ok := doc.Get("version").Whole()
 	return ok && doc.Get("$schema") == nil && (doc.Get("terraform_version") != nil || doc.Get("serial") != nil || doc.Get("lineage") != nil)
 }
@@ -43,9 +46,28 @@ func (c *collector) state(doc *value.Value) {
 			found += c.stateResource(text(m.Value.Get("type")), unflattened(m.Value.Get("primary", "attributes")), m.Value.Line)
 		}
 	}
+	for _, name := range []string{"values", "planned_values"} {
+		found += c.shownModule(doc.Get(name, "root_module"), 0)
+	}
 	if found == 0 {
 		c.result.Problem(c.file.Name, doc.Line, "the state has no job of Azure Scheduler")
 	}
+}
+
+// shownModule reads a module as terraform show -json prints it.
+func (c *collector) shownModule(module *value.Value, depth int) (found int) {
+	if module == nil || depth > 20 {
+		return 0
+	}
+	for _, r := range itemsOf(module.Get("resources")) {
+		if !r.Get("mode").Is("data") {
+			found += c.stateResource(text(r.Get("type")), r.Get("values"), r.Line)
+		}
+	}
+	for _, child := range itemsOf(module.Get("child_modules")) {
+		found += c.shownModule(child, depth+1)
+	}
+	return found
 }
 
 func (c *collector) stateResource(kind string, attributes *value.Value, line int) int {

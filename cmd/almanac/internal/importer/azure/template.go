@@ -27,8 +27,7 @@ type scope struct {
 	variables  *value.Value
 	evaluated  map[string]*value.Value // variables
 	copies     map[string]int          // indexes of copy loops; "" is the innermost
-	visiting   int
-	exported   bool // from a resource group
+	exported   bool                    // from a resource group
 }
 
 // eval returns a value with its expressions evaluated.

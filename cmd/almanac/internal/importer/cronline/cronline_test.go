@@ -177,7 +177,7 @@ func FuzzParse(f *testing.F) {
 	for _, expr := range []string{"*/15 9-17 * * 1-5", "@daily", "@every 1h30m", "0 0 29 2 *", "5/7 * 1,2 jan-feb sun"} {
 		f.Add(expr)
 	}
-	f.Fuzz(func(t *testing.T, expr string) {
+	f.Fuzz(func(_ *testing.T, expr string) {
 		for _, program := range []cronline.Program{cronline.Unix, cronline.Kubernetes} {
 			line, err := cronline.Parse(expr, program)
 			if err != nil {

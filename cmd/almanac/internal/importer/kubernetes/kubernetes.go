@@ -42,6 +42,7 @@ type manifest struct {
 	file   string
 	o      importer.Options
 	result *importer.Result
+	others int // objects of other kinds
 }
 
 func (m *manifest) read(text string) {
@@ -66,8 +67,11 @@ func (m *manifest) read(text string) {
 		}
 		m.object(v, 0)
 	}
-	if len(m.result.Drafts) == before && len(m.result.Problems) == problems {
+	switch {
+	case len(m.result.Drafts) == before && len(m.result.Problems) == problems:
 		m.result.Problem(m.file, 0, "it has no CronJob")
+	case m.others > 0 && len(m.result.Drafts) > before:
+		m.result.Note(m.file, 0, fmt.Sprintf("objects of other kinds are left out: %d", m.others))
 	}
 }
 
@@ -157,17 +161,26 @@ func scalar(n *yaml.Node) *value.Value {
 // object reads an object, or the items of a list of them.
 func (m *manifest) object(v *value.Value, depth int) {
 	items := v.Get("items")
+	kind, _ := v.Get("kind").Str()
 	switch {
 	case v.Kind == value.List:
 		items = v
-	case v.Get("kind").Is("CronJob"):
+	case v.Get("objects") != nil && strings.EqualFold(kind, "Template"): // of OpenShift
+		items = v.Get("objects")
+	case strings.EqualFold(kind, "CronJob"):
 		m.cronJob(v)
 		return
+	case items == nil && v.Kind == value.Object && len(v.Members) > 0:
+		m.others++
 	}
-	if items != nil && depth < 5 {
-		for _, item := range items.Items {
-			m.object(item, depth+1)
+	if items == nil || depth >= 5 {
+		return
+	}
+	for _, item := range items.Items {
+		if strings.EqualFold(kind, "CronJobList") && item.Get("kind") == nil { // the API leaves it out there
+			item.Set("kind", value.Text("CronJob", item.Line))
 		}
+		m.object(item, depth+1)
 	}
 }
 

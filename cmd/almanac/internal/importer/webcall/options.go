@@ -78,12 +78,11 @@ func plainData(files, json bool) func(b *builder, arg string) error {
 	return func(b *builder, arg string) error {
 		b.json = b.json || json
 		if files && strings.HasPrefix(arg, "@") {
-			if stdin := b.e.Stdin; arg == "@-" && stdin != nil {
-				arg = *stdin
-			} else {
+			if arg != "@-" || b.e.Stdin == nil {
 				b.noBody = "the body is in a file that the command reads"
 				return nil
 			}
+			arg = *b.e.Stdin
 		}
 		b.hasData = true
 		b.data = append(b.data, arg)

@@ -1,8 +1,8 @@
 // Package conformance has the two official clients of Azure Scheduler, for Go
 // and for Node, drive every operation of a running Almanac, without a login and
 // with tokens of OpenID Connect issuers, and a browser try out every operation
-// on its documentation page. In the browser a page of somebody else also tries to
-// change and to read what every listener has.
+// on its documentation page, and the console. In the browser a page of somebody
+// else also tries to change and to read what every listener has.
 //
 // Its tests build Almanac and start it on free ports of this machine. With
 // ALMANAC_URL they use the one at that address instead, which has to reach this

@@ -182,6 +182,7 @@ func heatKey() (key []heatPiece) {
 type month struct {
 	Caption string
 	Weeks   [][]calDay
+	Clocks  bool // the clock changes on one of its days
 }
 
 // A calDay is a day of a calendar. Its Number is 0 before the first and after the last.
@@ -189,6 +190,7 @@ type calDay struct {
 	Number int
 	Class  string
 	Lines  []calLine
+	Change bool // the clock changes
 }
 
 // A calLine is a line in a day.
@@ -196,16 +198,23 @@ type calLine struct {
 	Mark, Label, Text string
 }
 
-// calendar returns the month of a day, with lines by day.
-func calendar(of time.Time, today time.Time, lines map[int][]calLine) month {
+// calendar returns the month of a time, with what its days have. The clock of own changes on the days that say so.
+func calendar(of time.Time, today time.Time, days map[int]*calDay, own *time.Location) month {
 	first := time.Date(of.Year(), of.Month(), 1, 12, 0, 0, 0, of.Location())
 	m := month{Caption: first.Format("January 2006")}
 	before := (int(first.Weekday()) + 6) % 7 // a week begins on Monday
 	week := make([]calDay, before, 7)
 	for t := first; t.Month() == first.Month(); t = t.AddDate(0, 0, 1) {
-		d := calDay{Number: t.Day(), Lines: lines[t.Day()]}
+		d := calDay{}
+		if known := days[t.Day()]; known != nil {
+			d = *known
+		}
+		d.Number = t.Day()
 		if t.Format(time.DateOnly) == today.Format(time.DateOnly) {
-			d.Class = "today"
+			d.Class = strings.TrimSpace(d.Class + " today")
+		}
+		if clockChanges(t.Year(), t.Month(), t.Day(), own) {
+			d.Class, d.Change, m.Clocks = strings.TrimSpace(d.Class+" dst"), true, true
 		}
 		if week = append(week, d); len(week) == 7 {
 			m.Weeks, week = append(m.Weeks, week), nil

@@ -244,6 +244,9 @@ func attemptsOf(attempts []client.HistoryProperties, clock clock) (all []attempt
 type nextRuns struct {
 	Rows   []nextRow
 	Months []month
+	Until  string // the day up to which the calendars have them; "" if they have all
+	Clocks bool   // a day has a change of the clock
+	Full   bool   // a day has a run with which many others are due
 	Empty  string // why there is none
 }
 
@@ -257,6 +260,9 @@ type nextRow struct {
 
 // most is how many occurrences to come the page of a job lists.
 const most = 10
+
+// inCalendars is how many its calendars have at most.
+const inCalendars = 50
 
 // nextRuns returns when a job runs next, and how many others do then.
 func (p *page) nextRuns(v *jobView, j *client.Job, clock clock) (n nextRuns, err error) {
@@ -272,7 +278,7 @@ func (p *page) nextRuns(v *jobView, j *client.Job, clock clock) (n nextRuns, err
 	}
 	as := j.Properties
 	as.Status = nil
-	found, err := p.api().PreviewChange(p.ctx, v.Collection, v.Name, most, as)
+	found, err := p.api().PreviewChange(p.ctx, v.Collection, v.Name, inCalendars, as)
 	if client.StatusOf(err) == http.StatusBadRequest {
 		n.Empty = "They are not known, because the job would not be accepted as it is: " + err.Error()
 		return n, nil
@@ -280,16 +286,15 @@ func (p *page) nextRuns(v *jobView, j *client.Job, clock clock) (n nextRuns, err
 	if err != nil {
 		return n, err
 	}
-	var times []time.Time
-	for _, run := range found.Runs {
+	for _, run := range found.Runs[:min(len(found.Runs), most)] {
 		t := run.WillBe
 		row := nextRow{At: clock.at(t), Rel: clock.rel(t), Others: othersOf(run.Others), Crowded: run.Others >= crowd}
 		if len(n.Rows) == 0 && t.Equal(s.NextExecutionTime) {
 			row.Skip = v.Skip
 		}
-		n.Rows, times = append(n.Rows, row), append(times, t)
+		n.Rows = append(n.Rows, row)
 	}
-	n.Months = months(times, clock)
+	n.calendars(found.Runs, clock, p.Clock.in(v.Zone).Now.Location())
 	return n, nil
 }
 
@@ -301,36 +306,6 @@ func othersOf(n int) string {
 		return ""
 	}
 	return count(n)
-}
-
-// months returns the calendar of this month, and of the next if the list of what is to come reaches into it.
-func months(times []time.Time, clock clock) (all []month) {
-	if len(times) == 0 {
-		return nil
-	}
-	loc := clock.Now.Location()
-	byMonth := map[string]map[int][]calLine{}
-	for _, t := range times {
-		t = t.In(loc)
-		key := t.Format("2006-01")
-		if byMonth[key] == nil {
-			byMonth[key] = map[int][]calLine{}
-		}
-		lines := byMonth[key][t.Day()]
-		if len(lines) == 2 {
-			lines[1] = calLine{Text: "and more"}
-			continue
-		}
-		byMonth[key][t.Day()] = append(lines, calLine{Mark: "next", Label: words["next"], Text: t.Format("15:04")})
-	}
-	for from := times[0].In(loc); len(all) < 2; from = from.AddDate(0, 1, 1-from.Day()) {
-		key := from.Format("2006-01")
-		if byMonth[key] == nil {
-			break
-		}
-		all = append(all, calendar(from, clock.Now, byMonth[key]))
-	}
-	return all
 }
 
 // escapedQuery is a query for a link.

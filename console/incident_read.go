@@ -387,7 +387,7 @@ func (f *incident) readExamples() {
 		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.sentences[f.page.explainLink(d.collection, d.name, d.due)] = e.Properties.Sentence
+		f.sentences[f.page.explainLink(d.collection, d.name, d.due)] = f.page.Clock.inZone(e.Properties.Sentence)
 		for _, fact := range e.Properties.Facts {
 			if fact.Source == "workers" {
 				f.workers = append(f.workers, f.workerFact(&fact))
@@ -409,8 +409,13 @@ func (f *incident) workerFact(of *client.Fact) incidentFact {
 	if m := absence.FindStringSubmatch(of.Text); m != nil {
 		fact.gone, fact.back = client.Time(m[1]).Instant(), client.Time(m[2]).Instant()
 	}
-	fact.Text = instants.ReplaceAllStringFunc(of.Text, func(text string) string { return clock.text(client.Time(text).Instant().Truncate(time.Second), "") })
+	fact.Text = clock.inZone(of.Text)
 	return fact
+}
+
+// inZone returns a text of the API with its points in time in the zone of the page.
+func (c clock) inZone(text string) string {
+	return instants.ReplaceAllStringFunc(text, func(at string) string { return c.text(client.Time(at).Instant().Truncate(time.Second), "") })
 }
 
 // instants matches the points in time in a text of the API.

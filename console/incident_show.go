@@ -294,7 +294,7 @@ func (f *incident) say(v *incidentView, all []*dueEntry) {
 	}
 	var parts [][2]string
 	if n["miss"] > 0 {
-		parts = append(parts, [2]string{plural(n["miss"], "occurrence was missed", "occurrences were missed"), "lost"})
+		parts = append(parts, [2]string{plural(n["miss"], "was missed", "were missed"), "lost"})
 	}
 	if n["fail"] > 0 {
 		parts = append(parts, [2]string{plural(n["fail"], "execution of ", "executions of ") + plural(len(failedJobs), "job", "jobs") + " failed", "bad"})

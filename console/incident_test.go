@@ -69,7 +69,7 @@ func TestThePartsOfAReportAddUp(t *testing.T) {
 	b := browse(t, answers(h, "/explain", explained), console.Options{})
 	shown := b.get(nightPath).has(
 		"<b>12</b><span>due</span>", ">4</a></b>", "succeeded, 2 late", `<b class="bad"><a class="bad" href="#failed">2</a>`, `<b class="lost"><a class="lost" href="#missed">2</a>`,
-		"No worker checked in between 01:41 and 01:52, for 11 min.", "2 occurrences were missed", "2 executions of 2 jobs failed", "2 began late",
+		"No worker checked in between 01:41 and 01:52, for 11 min.", "2 were missed", "2 executions of 2 jobs failed", "2 began late",
 		"2 runs by hand are not counted", "the connection was refused", "ledger.example.com", "ops-rotation", `class="c-band"`, "c-fail", "It was missed: no worker was there.",
 		"/console/jobs/reports/a/explain?at=2026-11-26T01%3A42%3A20Z", "Thursday 26 November 2026, 01:00 to 02:12",
 	)

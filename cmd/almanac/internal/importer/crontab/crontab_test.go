@@ -27,6 +27,7 @@ func TestRunsAreEqual(t *testing.T) {
 		for _, expr := range []string{
 			"* * * * *", "*/5 * * * *", "0 * * * *", "15,45 * * * *", "0 9 * * *", "0 9 * * 1-5", "0 0 1 * *", "0 12 L * *", "30 4 1,15 * *",
 			"0 */2 * * *", "*/20 */3 * * *", "0 0 * * 7", "5 8 * jan-mar *", "0 9-17 * * mon,wed", "0 12 */2 * 1", "0 5 29 2 *", "@daily", "@weekly",
+			"0 12 13 * 5", "0 */2 * * 1", "*/30 */4 1,15 * *", "0 0 1-31 * 1",
 		} {
 			r := read(expr+" curl -f https://a.example/x\n", importer.Options{Zone: zone})
 			require.Len(t, r.Jobs, 1)

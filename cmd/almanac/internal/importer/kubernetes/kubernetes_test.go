@@ -43,8 +43,9 @@ func TestRunsAreEqual(t *testing.T) {
 func TestDaysOfEither(t *testing.T) {
 	t.Parallel()
 	r := read(cronJob("0 8 13 * 5", "UTC"))
-	require.Equal(t, importer.NotYet, r.Jobs[0].Verdict)
-	require.Contains(t, r.Jobs[0].Findings[len(r.Jobs[0].Findings)-1].Text, "recurrence.cron")
+	require.Equal(t, importer.Same, r.Jobs[0].Verdict)
+	cron, _ := r.Drafts[0].Properties.Get("recurrence", "cron").Str()
+	require.Equal(t, "0 8 13 * 5", cron)
 }
 
 func TestManyObjectsAndAliases(t *testing.T) {

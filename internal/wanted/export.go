@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -86,8 +87,8 @@ func lacking(j *jobfile.Job) (paths []string) {
 }
 
 // Export writes jobs into a directory, a file each, in a directory per collection. A file that says the same already
-// stays as it is, whatever its name; one of the same job that says something else is written anew. It returns the paths
-// of the files that it wrote.
+// stays as it is, whatever its name; in one that says something else of a job, what differs is changed, and its references
+// to secrets stay. It returns the paths of the files that it wrote.
 func Export(dir string, all []jobfile.Job) (written []string, err error) {
 	there := map[string]*jobfile.Job{}
 	if _, err := os.Stat(dir); err == nil {
@@ -99,18 +100,20 @@ func Export(dir string, all []jobfile.Job) (written []string, err error) {
 			there[keyOf(d.Jobs[i].Collection, d.Jobs[i].Name)] = &d.Jobs[i]
 		}
 	}
+	edits := map[string][]jobfile.Edited{}
 	for i := range all {
 		j := &all[i]
-		path := filepath.Join(dir, fileName(j.Collection), fileName(j.Name)+".yaml")
 		if old := there[keyOf(j.Collection, j.Name)]; old != nil {
-			if same(old, j) {
-				continue
+			members, err := changed(old, j)
+			if err != nil {
+				return written, err
 			}
-			if path != filepath.FromSlash(old.File) {
-				return written, fmt.Errorf("%s differs from job %s/%s: remove the job there, and export again",
-					old.Place(), j.Collection, j.Name)
+			if len(members) > 0 {
+				edits[old.File] = append(edits[old.File], jobfile.Edited{Job: *old, Members: members})
 			}
+			continue
 		}
+		path := filepath.Join(dir, fileName(j.Collection), fileName(j.Name)+".yaml")
 		changed, err := writeFile(path, *j)
 		if err != nil {
 			return written, err
@@ -119,21 +122,47 @@ func Export(dir string, all []jobfile.Job) (written []string, err error) {
 			written = append(written, path)
 		}
 	}
+	for _, file := range slices.Sorted(maps.Keys(edits)) {
+		if err := edit(filepath.FromSlash(file), edits[file]); err != nil {
+			return written, fmt.Errorf("%s differs from job %s and cannot be edited: %w; change it, or remove the job there and export again",
+				edits[file][0].Job.Place(), edits[file][0].Job.Name, err)
+		}
+		written = append(written, filepath.FromSlash(file))
+	}
 	return written, nil
 }
 
-// same reports whether a file says what the server has.
-func same(old, exported *jobfile.Job) bool {
+// changed returns the members of a file that are not what the server has.
+func changed(old, exported *jobfile.Job) (members []jobfile.Member, err error) {
 	is, err := readActual(exported.Body(nil), "")
 	if err != nil {
-		return false
+		return nil, err
 	}
 	want, err := definitionOf(old, is, time.Now())
 	if err != nil {
-		return false
+		return nil, err
 	}
-	found, err := differences(&is.definition, &want)
-	return err == nil && len(found) == 0
+	found, err := differences(&want, &is.definition)
+	for _, f := range found {
+		members = append(members, jobfile.Member{Path: f.Path, Value: f.To})
+	}
+	return members, err
+}
+
+// edit changes jobs of a file.
+func edit(path string, jobs []jobfile.Edited) error {
+	before, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	after, err := jobfile.Edit(path, before, jobs)
+	if err != nil {
+		return err
+	}
+	if _, err := jobfile.Read(path, after); err != nil {
+		return fmt.Errorf("it would be wrong: %w", err)
+	}
+	return replaceFile(path, after)
 }
 
 // writeFile writes a job into a file, unless that has it already.

@@ -435,6 +435,55 @@ func TestWhatIsExportedIsNoChangeAndStaysAsItIs(t *testing.T) {
 	require.Contains(t, texts["a/storage-queue.yaml"], "# action.queueMessage.sasToken is a secret, which is not exported: an apply keeps the one that is stored\n")
 }
 
+func TestAnExportChangesWhatDiffersInFilesAndNothingElse(t *testing.T) {
+	t.Parallel()
+	c, _ := serving(t, &apitest.Memory{})
+	const before = `# All of reports.
+name: one # first
+recurrence:
+    # every morning
+    frequency: day
+    schedule: {hours: [6], minutes: [0]}
+startTime: 2026-01-01
+action:
+    type: Http
+    request:
+        authentication: {type: Basic, username: u, password: {$env: PASSWORD}}
+        uri: http://example.com/
+---
+name: two
+recurrence: {frequency: day} # often enough
+disableAfter: 3
+startTime: 2026-01-01
+action: {type: Http, request: {uri: 'http://example.com/'}}
+`
+	dir := files(t, map[string]string{"a/jobs.yaml": before})
+	s := &wanted.Secrets{Getenv: func(string) (string, bool) { return "hush", true }}
+	applied(t, planned(t, c, dir), s)
+	export := func() []string {
+		all, err := wanted.Exported(t.Context(), c, []string{"a"})
+		require.NoError(t, err)
+		written, err := wanted.Export(dir, all)
+		require.NoError(t, err)
+		return written
+	}
+	require.Empty(t, export())
+	require.Equal(t, before, contents(t, dir)["a/jobs.yaml"])
+	for name, patch := range map[string]map[string]any{
+		"one": {"recurrence": map[string]any{"schedule": map[string]any{"hours": []int{7, 19}}}, "disableAfter": 5},
+		"two": {"disableAfter": nil, "recurrence": map[string]any{"interval": 2}},
+	} {
+		_, err := c.PatchJob(t.Context(), "a", name, map[string]any{"properties": patch})
+		require.NoError(t, err)
+	}
+	require.Equal(t, []string{filepath.Join(dir, "a", "jobs.yaml")}, export())
+	after := strings.NewReplacer("hours: [6]", "hours: [7, 19]", "        uri: http://example.com/\n", "        uri: http://example.com/\ndisableAfter: 5\n",
+		"disableAfter: 3\n", "", "{frequency: day} # often", "{frequency: day, interval: 2} # often").Replace(before)
+	require.Equal(t, after, contents(t, dir)["a/jobs.yaml"])
+	require.False(t, planned(t, c, dir).Changed())
+	require.Empty(t, export())
+}
+
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	texts := map[string]string{}

@@ -25,7 +25,8 @@ func newExport(getenv base.Lookup) *cobra.Command {
 		Long: `Write the jobs of job collections as files that "almanac apply" takes: to standard output
 or, with -f, into a directory, a file for each job. Without names, those that almanac.yaml
 there names, or else the collection of the context. A file that says the same already stays as
-it is, with its comments and its order.
+it is; in another one the members that differ are changed, and comments, order and references
+to secrets stay.
 
 Secrets are not exported, since no answer has them: an apply keeps those that are stored, and
 a comment above the job names them. A job that has ended is written as disabled, so that

@@ -44,7 +44,7 @@ func jobFiles(t *testing.T, texts map[string]string) string {
 
 func planOf(t *testing.T, c *client.Client, dir string) *wanted.Plan {
 	t.Helper()
-	d, err := wanted.Load(dir, nil)
+	d, err := wanted.Load(dir, nil, "")
 	require.NoError(t, err)
 	p, err := wanted.New(t.Context(), wanted.Options{Client: c}, d)
 	require.NoError(t, err)
@@ -80,10 +80,10 @@ func TestAPlanSaysWhichRunsMove(t *testing.T) {
 	require.GreaterOrEqual(t, moved.Moved, 9, "%+v", moved)
 	require.Equal(t, 5, moved.Runs[1].WillBe.Hour())
 	require.Equal(t, 2*time.Hour, moved.Runs[1].WillBe.Sub(moved.Runs[1].Was))
-	require.GreaterOrEqual(t, moved.Runs[1].Others, 1, "b is due as well")
+	require.GreaterOrEqual(t, moved.Runs[1].Others, 2, "b and, when the plan is done, d are due as well")
 	added := p.Changes[2].Runs
 	require.Equal(t, 10, added.Added)
-	require.GreaterOrEqual(t, added.Runs[0].Others, 1)
+	require.GreaterOrEqual(t, added.Runs[1].Others, 2, "b, and a when the plan is done")
 	var text strings.Builder
 	require.NoError(t, p.Text(&text))
 	require.Contains(t, text.String(), "recurrence.schedule.hours: [3] → [5]")

@@ -181,6 +181,16 @@ func passes(err error) bool {
 	return false
 }
 
+// patiently makes a call that changes nothing, and makes it again if the API says that it may then succeed.
+func patiently(ctx context.Context, call func() error) error {
+	for try := 0; ; try++ {
+		err := call()
+		if err == nil || try+1 >= tries || client.StatusOf(err) == 0 || !passes(err) || !wait(ctx, err, try) {
+			return err
+		}
+	}
+}
+
 // wait waits before a call is made again. It returns false if ctx ends before that.
 func wait(ctx context.Context, err error, try int) bool {
 	pause := time.Duration(1<<try) * 200 * time.Millisecond

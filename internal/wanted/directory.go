@@ -39,27 +39,24 @@ type Directory struct {
 // maxFile is how long a file may be, in bytes.
 const maxFile = 16 << 20
 
-// Load reads a directory, a file, or stdin if the path is "-". The error joins all that is wrong in the files.
-func Load(path string, stdin io.Reader) (Directory, error) {
+// Load reads a directory, a file, or stdin if the path is "-". A file may be in a directory, whose file is looked for
+// above it; the jobs of one that is in none are in the given job collection, if they name no other. The error joins all
+// that is wrong in the files.
+func Load(path string, stdin io.Reader, collection string) (Directory, error) {
 	if path == "-" {
 		text, err := io.ReadAll(io.LimitReader(stdin, maxFile+1))
 		if err != nil {
 			return Directory{}, fmt.Errorf("read standard input: %w", err)
 		}
 		jobs, err := jobfile.Read("standard input", text)
-		return placed(Directory{Jobs: jobs}, err)
+		return placed(Directory{Jobs: jobs}, collection, err)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return Directory{}, fmt.Errorf("the job files: %w", err)
 	}
 	if !info.IsDir() {
-		d := Directory{Path: filepath.Dir(path)}
-		if d.Config, err = ReadConfig(filepath.Dir(path)); err != nil {
-			return d, err
-		}
-		d.Jobs, err = readFile(path)
-		return placed(d, err)
+		return loadFile(path, collection)
 	}
 	d := Directory{Path: path}
 	if d.Config, err = ReadConfig(path); err != nil {
@@ -83,7 +80,47 @@ func Load(path string, stdin io.Reader) (Directory, error) {
 	}
 	_ = g.Wait() // the errors are in problems
 	d.Jobs = slices.Concat(found...)
-	return placed(d, errors.Join(problems...))
+	return placed(d, "", errors.Join(problems...))
+}
+
+// loadFile is Load for a file.
+func loadFile(path, collection string) (Directory, error) {
+	d := Directory{Path: filepath.Dir(path)}
+	root, err := rootOf(path)
+	if err != nil {
+		return d, err
+	}
+	if root == "" {
+		d.Jobs, err = readFile(path)
+		return placed(d, collection, err)
+	}
+	d.Path = root
+	if d.Config, err = ReadConfig(root); err != nil {
+		return d, err
+	}
+	d.Jobs, err = readFile(path)
+	for i := range d.Jobs {
+		inDirectory(&d.Jobs[i], root, path)
+	}
+	return placed(d, "", err)
+}
+
+// rootOf returns the directory with a file of its own that a file is in; "" if there is none.
+func rootOf(file string) (string, error) {
+	dir, err := filepath.Abs(filepath.Dir(file))
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, ConfigFile)); err == nil {
+			return dir, nil
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return "", nil
+		}
+		dir = above
+	}
 }
 
 const parallelFiles = 8
@@ -123,6 +160,9 @@ func readFile(path string) ([]jobfile.Job, error) {
 
 // inDirectory gives a job that names no job collection that of its directory: the first below root.
 func inDirectory(j *jobfile.Job, root, file string) {
+	if absolute, err := filepath.Abs(file); err == nil && filepath.IsAbs(root) {
+		file = absolute
+	}
 	below, err := filepath.Rel(root, file)
 	if err != nil || j.Collection != "" {
 		return
@@ -132,9 +172,9 @@ func inDirectory(j *jobfile.Job, root, file string) {
 	}
 }
 
-// placed gives each job its job collection, and reports those that have none, or one that the directory does not name,
+// placed gives each job its job collection, collection if nothing else says one, and reports those that have none, or one that the directory does not name,
 // and jobs that are there twice.
-func placed(d Directory, err error) (Directory, error) {
+func placed(d Directory, collection string, err error) (Directory, error) {
 	problems := []error{err}
 	fail := func(j *jobfile.Job, format string, args ...any) {
 		problems = append(problems, &jobfile.Problem{At: j.Place(), Message: fmt.Sprintf(format, args...)})
@@ -144,6 +184,9 @@ func placed(d Directory, err error) (Directory, error) {
 		j := &d.Jobs[i]
 		if j.Collection == "" && len(d.Config.Collections) == 1 {
 			j.Collection = d.Config.Collections[0]
+		}
+		if j.Collection == "" {
+			j.Collection = collection
 		}
 		same := func(name string) bool { return fields.SameName(name, j.Collection) }
 		switch {

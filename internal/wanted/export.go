@@ -92,7 +92,7 @@ func lacking(j *jobfile.Job) (paths []string) {
 func Export(dir string, all []jobfile.Job) (written []string, err error) {
 	there := map[string]*jobfile.Job{}
 	if _, err := os.Stat(dir); err == nil {
-		d, err := Load(dir, nil)
+		d, err := Load(dir, nil, "")
 		if err != nil {
 			return nil, fmt.Errorf("the files that are there: %w", err)
 		}

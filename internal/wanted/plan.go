@@ -3,6 +3,7 @@ package wanted
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -223,6 +224,11 @@ func (p *Plan) read(ctx context.Context, changes []*Change, failed *problems) er
 			return nil
 		}
 	}
+	return patiently(ctx, func() error { return p.readList(ctx, changes, failed) })
+}
+
+// readList reads the jobs of a collection in a list.
+func (p *Plan) readList(ctx context.Context, changes []*Change, failed *problems) error {
 	wanted := byName(changes)
 	collection := changes[0].Collection
 	for body, err := range p.options.Client.JobBodies(ctx, collection, client.List{}) {
@@ -257,7 +263,12 @@ func missing(collection string, err error) error {
 // readOne reads the job that a change is about, if it is there.
 func (p *Plan) readOne(ctx context.Context, c *Change) error {
 	c.is, c.etag, c.same = nil, "", false
-	body, etag, err := p.options.Client.JobBody(ctx, c.Collection, c.Name)
+	var body json.RawMessage
+	var etag string
+	err := patiently(ctx, func() (err error) {
+		body, etag, err = p.options.Client.JobBody(ctx, c.Collection, c.Name)
+		return err
+	})
 	if client.IsNotFound(err) {
 		return p.requireCollection(ctx, c.Collection)
 	}
@@ -273,7 +284,11 @@ func (p *Plan) readOne(ctx context.Context, c *Change) error {
 
 // requireCollection returns an error if a collection is not there.
 func (p *Plan) requireCollection(ctx context.Context, name string) error {
-	if _, err := p.options.Client.Collection(ctx, name); err != nil {
+	err := patiently(ctx, func() error {
+		_, err := p.options.Client.Collection(ctx, name)
+		return err
+	})
+	if err != nil {
 		return missing(name, err)
 	}
 	return nil

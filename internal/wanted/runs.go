@@ -32,7 +32,7 @@ type Run struct {
 	Change string    `json:"change"` // same, moved, added or dropped
 	Was    time.Time `json:"was,omitzero"`
 	WillBe time.Time `json:"willBe,omitzero"`
-	Others int       `json:"others"` // other jobs that are due in the second of WillBe
+	Others int       `json:"others"` // other jobs that are due in the second of WillBe, those of the plan included
 }
 
 // add adds a run, and counts it.
@@ -67,6 +67,47 @@ func (p *Plan) preview(ctx context.Context, failed *problems) {
 	for _, c := range changes[asked:] {
 		failed.add(p.alone(c, why))
 	}
+	together(p.Changes)
+}
+
+// together counts with each run those of the other changes of the plan: the server does not know yet that they come due
+// then, or no longer do.
+func together(changes []*Change) {
+	all := map[time.Time]int{}
+	for _, c := range changes {
+		for at, n := range c.arrivals() {
+			all[at] += n
+		}
+	}
+	for _, c := range changes {
+		if c.Runs == nil {
+			continue
+		}
+		own := c.arrivals()
+		for i := range c.Runs.Runs {
+			if r := &c.Runs.Runs[i]; !r.WillBe.IsZero() {
+				at := r.WillBe.Truncate(time.Second).UTC()
+				r.Others = max(0, r.Others+all[at]-own[at])
+			}
+		}
+	}
+}
+
+// arrivals returns how many runs more a change makes in each second; fewer than none if they go.
+func (c *Change) arrivals() map[time.Time]int {
+	n := map[time.Time]int{}
+	if c.Runs == nil {
+		return n
+	}
+	for _, r := range c.Runs.Runs {
+		if r.Change == "moved" || r.Change == "added" {
+			n[r.WillBe.Truncate(time.Second).UTC()]++
+		}
+		if r.Change == "moved" || r.Change == "dropped" {
+			n[r.Was.Truncate(time.Second).UTC()]--
+		}
+	}
+	return n
 }
 
 // moves reports whether a change can move a run.
@@ -103,7 +144,11 @@ func (p *Plan) previewOne(ctx context.Context, c *Change) error {
 	if err != nil {
 		return err
 	}
-	found, err := p.options.Client.PreviewChangeBody(ctx, c.Collection, c.Name, p.options.Take, json.RawMessage(body))
+	var found client.ChangePreview
+	err = patiently(ctx, func() (err error) {
+		found, err = p.options.Client.PreviewChangeBody(ctx, c.Collection, c.Name, p.options.Take, json.RawMessage(body))
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("%s: the preview of its runs: %w", c.name(), err)
 	}
@@ -130,7 +175,10 @@ func (p *Plan) previewNew(ctx context.Context, c *Change, want *job.Definition, 
 	}
 	var found client.Forecast
 	for _, scope := range []client.Scope{client.InSubscription(), client.InCollection(c.Collection)} { // many jobs are too many
-		found, err = p.options.Client.ForecastBesideBody(ctx, scope, client.Window{}, json.RawMessage(body))
+		err = patiently(ctx, func() (err error) {
+			found, err = p.options.Client.ForecastBesideBody(ctx, scope, client.Window{}, json.RawMessage(body))
+			return err
+		})
 		if err == nil {
 			break
 		}

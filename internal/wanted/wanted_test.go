@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -82,7 +83,7 @@ func planned(t *testing.T, c *client.Client, dir string) *wanted.Plan {
 
 func planOf(t *testing.T, c *client.Client, dir string) (*wanted.Plan, error) {
 	t.Helper()
-	d, err := wanted.Load(dir, strings.NewReader(""))
+	d, err := wanted.Load(dir, strings.NewReader(""), "")
 	require.NoError(t, err)
 	return wanted.New(t.Context(), wanted.Options{Client: c, Previews: -1}, d)
 }
@@ -197,12 +198,20 @@ func TestWhatIsWrongIsSaidBeforeAnythingIsDone(t *testing.T) {
 		{map[string]string{"almanac.yaml": "collection: [b]"}, "field collection not found"},
 		{map[string]string{"almanac.yaml": "owner: x"}, "collections is missing"},
 	} {
-		_, err := wanted.Load(files(t, tt.files), nil)
+		_, err := wanted.Load(files(t, tt.files), nil, "")
 		require.ErrorContains(t, err, tt.want)
 	}
-	d, err := wanted.Load(files(t, map[string]string{"almanac.yaml": "collections: [b]", "j.yaml": daily}), nil)
+	d, err := wanted.Load(files(t, map[string]string{"almanac.yaml": "collections: [b]", "j.yaml": daily}), nil, "")
 	require.NoError(t, err)
 	require.Equal(t, "b", d.Jobs[0].Collection)
+	dir = files(t, map[string]string{"j.yaml": daily, "jobs/almanac.yaml": "collections: [b, c]", "jobs/c/more/j.yaml": daily})
+	d, err = wanted.Load(filepath.Join(dir, "jobs", "c", "more", "j.yaml"), nil, "other")
+	require.NoError(t, err)
+	require.Equal(t, "c", d.Jobs[0].Collection, "the directory is that of almanac.yaml")
+	require.Equal(t, filepath.Join(dir, "jobs"), d.Path)
+	d, err = wanted.Load(filepath.Join(dir, "j.yaml"), nil, "other")
+	require.NoError(t, err)
+	require.Equal(t, "other", d.Jobs[0].Collection)
 }
 
 func TestSecretsAreReferencesThatAreResolvedOnlyToBeSent(t *testing.T) {
@@ -377,11 +386,46 @@ func TestManyJobsThatStayAsTheyAreCostFewCalls(t *testing.T) {
 	require.False(t, planned(t, c, dir).Changed())
 }
 
+// An API that is busy refuses some calls, and says after how long to make them again.
+func TestCallsThatTheAPIHasNoTimeForAreMadeAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		memory, calls := &apitest.Memory{}, 0
+		h := api.New(memory, api.Options{})
+		busy := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if calls++; calls%3 == 1 {
+				w.Header().Set("Retry-After", "7")
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusTooManyRequests)
+				_, _ = w.Write([]byte(`{"error":{"code":"TooManyRequests","message":"later"}}`))
+				return
+			}
+			h.ServeHTTP(w, r)
+		})
+		c, err := client.New("http://localhost", client.Options{Transport: client.ServedBy(h)})
+		require.NoError(t, err)
+		_, err = c.PutCollection(t.Context(), "a", client.Collection{Properties: client.CollectionProperties{SKU: client.SKU{Name: "P20Premium"}}})
+		require.NoError(t, err)
+		c, err = client.New("http://localhost", client.Options{Transport: client.ServedBy(busy)})
+		require.NoError(t, err)
+		d, err := wanted.Load(files(t, map[string]string{"a/one.yaml": action, "a/two.yaml": action}), nil, "")
+		require.NoError(t, err)
+		for _, want := range []int{2, 0} {
+			p, err := wanted.New(t.Context(), wanted.Options{Client: c, Previews: -1, Parallel: 1}, d)
+			require.NoError(t, err)
+			require.Equal(t, want, p.Summary().Create)
+			for _, outcome := range applied(t, p, &wanted.Secrets{}) {
+				require.Equal(t, "Created", outcome)
+			}
+		}
+	})
+}
+
 func TestAPlanIsWrittenForPeopleAndPrograms(t *testing.T) {
 	t.Parallel()
 	c, _ := serving(t, &apitest.Memory{})
 	dir := files(t, map[string]string{"a/j.yaml": daily})
-	d, err := wanted.Load(dir, nil)
+	d, err := wanted.Load(dir, nil, "")
 	require.NoError(t, err)
 	now := func() time.Time { return time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC) }
 	p, err := wanted.New(t.Context(), wanted.Options{Client: c, Previews: -1, Take: 2, Now: now}, d)

@@ -65,7 +65,7 @@ func outputSetting(to *string, formats ...string) *flags.Setting {
 
 // load reads the job files, and returns a client of the resource group that they name.
 func (o *options) load(s *base.Session) (wanted.Directory, *client.Client, error) {
-	d, err := wanted.Load(o.path, s.In)
+	d, err := wanted.Load(o.path, s.In, s.Collection)
 	if err != nil {
 		return d, nil, exit.With(exit.Failed, fmt.Errorf("the job files are wrong:\n%w", err))
 	}

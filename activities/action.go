@@ -36,6 +36,7 @@ type Input struct {
 	Action      job.Action    `json:"action"`                // without its error action
 	MaxAttempts int           `json:"max"`                   // maximum number of attempts that may be sent, at least 1
 	SentBefore  int           `json:"before,omitempty"`      // attempts of earlier activities that may have been sent
+	PutOff      int           `json:"putOff,omitempty"`      // how often earlier activities were put off before the first attempt
 	Compensated bool          `json:"compensated,omitempty"` // an error action follows a failure
 	Explain     bool          `json:"explain,omitempty"`     // the error action has placeholders for what failed
 
@@ -67,6 +68,8 @@ func (in *Input) held(begins time.Time) bool { return in.Execution.Due.After(beg
 type Output struct {
 	Unsent   string        `json:"unsent,omitempty"` // why nothing was sent; Attempts are then those before
 	Attempts []job.Attempt `json:"attempts"`         // oldest first; the last one completed
+	// of one that is unsent: how often it was put off before the first attempt, since its host had no place
+	PutOff int `json:"putOff,omitempty"`
 	// hold of the next executions in milliseconds; see [DefaultMaxHold]; 0: unchanged
 	Hold int `json:"hold,omitempty"`
 	// loss time of the next execution in milliseconds, if it is held; see [MinHeldLoss]; 0: unchanged
@@ -75,7 +78,7 @@ type Output struct {
 
 // Ending returns how the activity ended.
 func (o *Output) Ending() Ending {
-	e := Ending{Attempts: o.Attempts, Hold: o.Hold}
+	e := Ending{Attempts: o.Attempts, Hold: o.Hold, PutOff: o.PutOff}
 	if o.Unsent != "" {
 		e.How, e.Err = Unsent, unsentError(o.Unsent, ErrTypeUnsent, o.Attempts, 0)
 	}

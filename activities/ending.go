@@ -29,6 +29,8 @@ type Ending struct {
 	// Status is the HTTP status of the last attempt's answer, if [Input.Explain] asks for it; 0 if there is none.
 	Status int `json:"status,omitempty"`
 
+	PutOff int `json:"-"` // as in [Output], of one that is unsent
+
 	How How   `json:"-"` // set by EndingOf, as is Err
 	Err error `json:"-"` // nil if the action succeeded
 }
@@ -127,7 +129,7 @@ func EndingOf(err error, since, until time.Time) Ending {
 	if p.MaybeSent() {
 		return Ending{How: Lost, Attempts: withLost(p.Attempts, since, until), Err: err}
 	}
-	return Ending{How: Unsent, Attempts: p.Attempts, Err: err}
+	return Ending{How: Unsent, Attempts: p.Attempts, PutOff: p.PutOff, Err: err}
 }
 
 // howFailed says how an activity ended with an application error that has these details.

@@ -36,6 +36,8 @@ type Progress struct {
 	Queue string `json:"queue,omitempty"`
 	// the attempt may begin to send until so many milliseconds after this heartbeat; 0: not any more
 	Lease int `json:"lease,omitempty"`
+	// how often the first attempt was put off, since its host had no place
+	PutOff int `json:"putOff,omitempty"`
 	// the last of Attempts ends the activity, but its report has to wait
 	Ended *Ending `json:"ended,omitempty"`
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -67,15 +68,22 @@ func (r *Runner) awaitHost(ctx context.Context, in *Input, recorded []job.Attemp
 // beat sends a heartbeat of an attempt that has passed no fence, and reports whether the server recorded it.
 func (r *Runner) beat(ctx context.Context, recorded []job.Attempt, c *lossClock) bool {
 	start := time.Now()
-	if r.heartbeat(ctx, Progress{Attempts: recorded}) != nil {
+	if r.heartbeat(ctx, Progress{Attempts: recorded, PutOff: c.putOff}) != nil {
 		return false
 	}
 	c.heard = start
 	return true
 }
 
-// hostFullError returns the error by which the server retries an attempt whose host had reached its limit.
-func (r *Runner) hostFullError(in *Input, progress *Progress) error {
+// hostFullError returns the error by which the server retries an attempt whose host had reached its limit. That a first
+// attempt was put off is recorded by a heartbeat: whoever makes it says what it waited for.
+func (r *Runner) hostFullError(ctx context.Context, in *Input, progress *Progress) error {
+	if in.first(progress.Attempts) {
+		err := r.heartbeat(ctx, Progress{PutOff: progress.PutOff + 1})
+		if err != nil {
+			r.Log.DebugContext(ctx, "it is not recorded that an attempt was put off", slog.Any("error", err))
+		}
+	}
 	begin := in.Execution.Due
 	if progress.Next.After(begin) {
 		begin = progress.Next

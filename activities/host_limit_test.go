@@ -175,3 +175,24 @@ func TestAttemptsThatWaitForTheWorkerTakeNoPlaceOfTheHost(t *testing.T) {
 		require.False(t, full)
 	})
 }
+
+func TestAFirstAttemptThatWasPutOffSaysHowOftenWhereverItEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newTimedRunner(0).Runner
+		r.PerHost = 1
+		free := r.OccupyHost(get("http://silent.example/"))
+		k := task{}
+		_, err := k.run(t, r, to("silent.example", 0))
+		requireMadeLater(t, err, 10*time.Second)
+		beats := k.server.beats()
+		require.Equal(t, 1, beats[len(beats)-1].PutOff)
+		free()
+		in := to("silent.example", -20*time.Second)
+		in.PutOff = 3 // by earlier activities
+		k = task{attempt: 3, details: beats[len(beats)-1].Progress}
+		attempts, err := k.run(t, r, in)
+		require.NoError(t, err)
+		require.Equal(t, 4, attempts[0].PutOff)
+	})
+}

@@ -90,6 +90,7 @@ type lossClock struct {
 	scheduled time.Duration // with which the activity was scheduled
 	heard     time.Time     // when the last heartbeat was sent that the server recorded, or when the attempt began
 	fenced    bool          // the server recorded a fence of the attempt
+	putOff    int           // see [Progress]
 	unkept    bool          // the journal could not be given its outcome
 }
 

@@ -84,6 +84,7 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 		return Output{}, r.lost(ctx, &in, nil, int(info.Attempt)-1)
 	}
 	c := newLossClock(&info, progress.Attempts)
+	c.putOff = progress.PutOff
 	if progress.Ended != nil { // the worker that made the attempt was lost before it could report
 		return r.report(ctx, progress.Attempts, progress.Ended, nil, c)
 	}
@@ -93,7 +94,10 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	}
 	defer r.outcomes.reported(in.outcomeKey(progress.Attempts), o)
 	if o.unsent != nil {
-		out := Output{Unsent: o.unsent.Error(), Attempts: progress.Attempts}
+		out := Output{Unsent: o.unsent.Error(), Attempts: progress.Attempts, PutOff: c.putOff}
+		if errors.Is(o.unsent, errHostFull) && len(progress.Attempts) == 0 {
+			out.PutOff++
+		}
 		if errors.Is(o.unsent, errFull) {
 			out.Hold = int(NoHold.Milliseconds())
 		}
@@ -155,7 +159,7 @@ func (r *Runner) attempt(ctx context.Context, in *Input, progress Progress, c *l
 	finish(o)
 	if policy := info.RetryPolicy; o.hostFull && (policy == nil || info.Attempt != policy.MaximumAttempts) {
 		// otherwise the workflow decides it again
-		return nil, r.hostFullError(in, &progress)
+		return nil, r.hostFullError(ctx, in, &progress)
 	}
 	return o, nil
 }
@@ -210,6 +214,7 @@ func (r *Runner) holdAndSend(ctx context.Context, in *Input, recorded []job.Atte
 			if o := r.sendLeased(ctx, in, recorded, l, c, one, sent); o != nil {
 				if in.first(recorded) {
 					o.beginning = b.of(o.began, l)
+					o.beginning.PutOff = in.PutOff + c.putOff
 				}
 				c.unkept = !r.keepOutcome(ctx, in.outcomeKey(recorded), o)
 				o.held = h

@@ -8,6 +8,8 @@ type Beginning struct {
 	Taken int `json:"taken,omitempty"`
 	// how long it waited after that and after the due time, in milliseconds, for Temporal to record that it may be sent
 	Asked int `json:"asked,omitempty"`
+	// how often it was put off, since its host had no place
+	PutOff int `json:"putOff,omitempty"`
 	// how long after its start it began to send, in microseconds: it connected, for example; 0 if that is not known
 	Sent int `json:"sent,omitempty"`
 }

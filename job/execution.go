@@ -146,7 +146,6 @@ type Record struct {
 	Execution
 	Attempt
 
-	PutOff int    // how often its activity was put off, since its host had no place
 	WhyNot string // of an occurrence that was not run, as in the message; see reasons.go
 
 	// Rest is that of an entry which stands for many occurrences that were not run.

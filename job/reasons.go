@@ -11,6 +11,7 @@ import (
 // Why an occurrence or an execution did not run, in the words that follow those of [Outcome.NotRun].
 const (
 	WhyDown               = "nothing could run it when it was due"
+	WhyHostFull           = "its host had not answered as many requests as a worker makes to one host at once, until another one was due"
 	WhyStillRunning       = "the execution before it was still running"
 	WhyAnotherWaited      = "the execution before it was still running and another occurrence waited already"
 	WhyJobChanged         = "the job was changed while it waited"

@@ -17,6 +17,9 @@ func (r *reasoner) dropped(one *job.Record) bool {
 	switch one.WhyNot {
 	case job.WhyDown:
 		return r.down(one)
+	case job.WhyHostFull:
+		return r.say(Missed, HostLimit, "It was missed: it was put off, since its host had as many unanswered requests as a worker makes at once, "+
+			"until another one was due, and %s.", r.catchUp(one))
 	case job.WhyStillRunning, job.WhyAnotherWaited:
 		return r.overlapped(one)
 	case job.WhySkipped:

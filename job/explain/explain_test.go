@@ -503,3 +503,12 @@ func TestAJobThatDoesNotAnswerIsExplainedByWhatIsRecorded(t *testing.T) {
 	a = explain.Why(about("2026-01-01T12:05:00Z", func(d *job.Definition) { d.Recurrence.Count = 3 }).with(silent).with(gone).Facts)
 	require.Equal(t, explain.WillRun, a.Outcome, "how often it ran is not known: %s", a.Sentence)
 }
+
+func TestAnOccurrenceThatWasPutOffUntilAnotherWasDueIsMissedForItsHost(t *testing.T) {
+	t.Parallel()
+	b := about("2026-01-01T02:15:00Z", nil).dropped("2026-01-01T02:15:00Z", "2026-01-01T02:20:01Z", job.OutcomeMissed, job.WhyHostFull)
+	a := explain.Why(b.away("2026-01-01T02:16:00Z", "2026-01-01T02:17:00Z").Facts)
+	require.Equal(t, explain.HostLimit, a.Cause, a.Sentence)
+	require.Equal(t, explain.Missed, a.Outcome)
+	require.Contains(t, a.Sentence, "without a catch-up window only the latest")
+}

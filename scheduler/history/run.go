@@ -263,7 +263,7 @@ func (r *runReader) add(a *action, known *lookups.Pending) {
 		attempt.Number += a.input.SentBefore
 		record := job.Record{Execution: a.input.Execution, Attempt: attempt}
 		if i == 0 && len(attempts) == 1 { // the server says it of the last attempt
-			record.PutOff = r.putOff[a.event]
+			record.PutOff = max(record.PutOff, r.putOff[a.event])
 		}
 		r.batch = append(r.batch, entry{record, position{r.runID, a.event, attempt.Number}})
 	}

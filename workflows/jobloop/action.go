@@ -58,12 +58,13 @@ func (j *loop) runAction(ctx workflow.Context, e *execution.Execution, action jo
 		} else if err != nil {
 			return errUnsent
 		}
-		input.SentBefore = e.Tried
+		input.SentBefore, input.PutOff = e.Tried, e.PutOff
 		if template.Used(&action) {
 			input.LastSuccess = j.Outcomes.LastSuccess()
 		}
 		end := j.runActivity(ctx, e, input)
 		now := workflow.Now(ctx)
+		e.PutOff += end.PutOff
 		e.Tried += len(end.Attempts)
 		e.NoteError(end.Why(), e.EndedAt(now))
 		cancelled, unrecorded := end.How == activities.Cancelled, lookups.NothingSent

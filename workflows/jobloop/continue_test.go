@@ -278,7 +278,7 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 		Unconfirmed: true, Collection: 3,
 		Plan:    plan.Plan{Due: []time.Time{at(10), at(11)}, Done: true, More: true, Dropped: &plan.Dropped{Count: 1}},
 		Decided: at(9), BusyUntil: at(8), CatchUp: at(7), Started: 6, ManualRuns: 5, Failed: true, Final: at(4), FailedRun: "run 3", ChangedRun: "run 3",
-		Irregular: at(20), OutlineChanged: true, Skips: []time.Time{at(9), at(30)},
+		Irregular: at(20), OutlineChanged: true, Skips: []time.Time{at(9), at(30)}, PutOffs: []state.PutOff{{Due: at(10), Times: 2}},
 		Lead: 700, Hold: 3000, Loss: 1350, Last: at(2), Numbered: 12, ExecutionCount: 11, FailureCount: 10, FaultedCount: 9,
 		Outcomes: job.Outcomes{
 			LastOutcome: &job.LastOutcome{Status: job.OutcomeFailed, ExpectedExecutionTime: job.NewTime(at(2)), EndTime: job.NewTime(at(3))},
@@ -299,7 +299,7 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 		},
 		Waiting: []state.Waiting{{
 			Execution: job.Execution{ID: "e", Due: at(1), Repeat: 3, ActionName: job.MainAction, Job: "Nightly", Collection: "Reports"},
-			Manual:    true, Sent: true, Tried: 2, Next: at(60), Began: at(50), Error: "it failed", ErrorEnd: at(51),
+			Manual:    true, Sent: true, Tried: 2, Next: at(60), PutOff: 3, Began: at(50), Error: "it failed", ErrorEnd: at(51),
 		}, {
 			Execution: job.Execution{ID: "f", Due: at(2), Repeat: 4, ActionName: job.MainAction, Job: "Nightly", Collection: "Reports"}, Next: at(61),
 		}},

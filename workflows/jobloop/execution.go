@@ -22,6 +22,7 @@ var errUnsent = errors.New("nothing was sent")
 func (j *loop) start(ctx workflow.Context, due time.Time) {
 	e := &execution.Execution{}
 	e.Undo = state.Undo{Decided: j.Decided, Last: j.Last}
+	e.PutOff = j.takePutOff(due)
 	planned := j.Plan.Zone.Local(due) // newer time zones may give two local times one instant
 	j.generator.decided(due)
 	j.Started++
@@ -174,6 +175,7 @@ func (j *loop) putBack(ctx workflow.Context, e *execution.Execution) {
 	}
 	j.Last, j.Decided = e.Undo.Last, e.Undo.Decided
 	j.Plan.Due = slices.Insert(j.Plan.Due, 0, e.Planned())
+	j.notePutOff(e.Planned(), e.PutOff)
 }
 
 // withdraw ensures that nothing more is sent for the executions, and for manual runs accepted before. When it returns,

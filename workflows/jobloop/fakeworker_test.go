@@ -199,7 +199,7 @@ func (w *jobEnv) retry(ctx workflow.Context, p *pending, in activities.Input, o 
 		if p.Ended != nil {
 			return activities.Output{Attempts: p.Attempts}, p.Ended.WithAttempts(p.Attempts).Err
 		}
-		out, err := ending(w.refuse(p, &s))
+		out, err := p.ending(w.refuse(p, &s))
 		if out == nil && err == nil {
 			out, err = w.attempt(p, s)
 		}
@@ -263,10 +263,11 @@ func (w *jobEnv) attempt(p *pending, s sentAttempt) (any, error) {
 	case killedHeld:
 		return nil, w.lose(p, server, s)
 	case hostFull:
+		p.PutOff++
 		return nil, waitForHost(server, &s, p.Attempts)
 	}
 	if goes, err := w.hold(p, server, s, fate); !goes {
-		return ending(err)
+		return p.ending(err)
 	}
 	p.begun = true
 	s.at = workflow.Now(server).UTC()
@@ -315,9 +316,9 @@ func outcomeOf(err error) job.Outcome {
 }
 
 // ending returns the result of an activity whose attempt was not made; see [activities.Output].
-func ending(err error) (any, error) {
+func (p *pending) ending(err error) (any, error) {
 	if end := activities.EndingOf(err, time.Time{}, time.Time{}); end.How == activities.Unsent {
-		return activities.Output{Unsent: err.Error(), Attempts: end.Attempts}, nil
+		return activities.Output{Unsent: err.Error(), Attempts: end.Attempts, PutOff: p.PutOff}, nil
 	}
 	return nil, err
 }

@@ -165,6 +165,10 @@ func (j *loop) decide(ctx workflow.Context) {
 			j.generator.drop(ctx, execution.Later(due, j.CatchUp), job.OutcomeMissed,
 				job.WhyCrowded(execution.MaxOverlapping))
 		case plan.CatchUp:
+			if j.missedForHost(due, now) {
+				j.generator.drop(ctx, due, job.OutcomeMissed, job.WhyHostFull)
+				continue
+			}
 			if j.generator.catchUp(ctx, due, now); j.Plan.More {
 				return
 			}

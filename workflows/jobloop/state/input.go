@@ -32,6 +32,7 @@ type Input struct {
 	Decided time.Time `json:"decided,omitzero"` // occurrences up to here are started or dropped
 	// due times of occurrences that were skipped, which no plan has; at least of those after Decided
 	Skips      []time.Time `json:"skips,omitempty"`
+	PutOffs    []PutOff    `json:"putOffs,omitempty"`    // occurrences that were put off and are to be decided again
 	BusyUntil  time.Time   `json:"busyUntil,omitzero"`   // see [plan.Situation]
 	CatchUp    time.Time   `json:"catchUp,omitzero"`     // see [plan.Situation]
 	Started    int         `json:"started,omitempty"`    // occurrences started, which recurrence.count limits
@@ -100,6 +101,7 @@ type Waiting struct {
 	Next    time.Time         `json:"next"`              // start of the next attempt
 	Failure *template.Failure `json:"failure,omitempty"` // of the action, for an error action with placeholders
 	Began   time.Time         `json:"began,omitzero"`    // start of the first attempt
+	PutOff  int               `json:"putOff,omitempty"`  // how often its first attempt was put off in ended activities
 	// when the occurrence is due by newer time zones; zero: as before
 	Moved time.Time `json:"moved,omitzero"`
 	// of the action, that may have been sent, the last one included
@@ -109,6 +111,12 @@ type Waiting struct {
 	ErrorEnd time.Time `json:"errorEnd,omitzero"` // when that attempt ended
 	// why the error action's last attempt failed that is known, of as many bytes; nil if there is none
 	Compensation *job.LastError `json:"compensation,omitempty"`
+}
+
+// A PutOff is an occurrence that returned to the plan after its first attempt was put off, since its host had no place.
+type PutOff struct {
+	Due   time.Time `json:"due"`   // by the plan
+	Times int       `json:"times"` // how often
 }
 
 // A ManualRun is a manual run that was accepted.

@@ -24,6 +24,8 @@ import (
 const (
 	// maxHere is how many workers are followed at a time. Further ones announce themselves until there is room.
 	maxHere = 200
+	// maxWaiting is how many workers wait until there is room: those that announced themselves last.
+	maxWaiting = 50
 	// arrivalsPerRun and signalsPerRun are after how many workers that come, and after how many signals, a run continues
 	// as new, if the server does not suggest it before. A signal without effect costs four events, a worker about twelve.
 	arrivalsPerRun = 300
@@ -38,7 +40,14 @@ const (
 // Input is the input of a run of [Workflow].
 type Input struct {
 	presence.State
-	Here []presence.Worker `json:"here,omitempty"` // that are to be followed
+	Here    []presence.Worker `json:"here,omitempty"`    // that are to be followed
+	Waiting []Announced       `json:"waiting,omitempty"` // that are followed when there is room, in the order in which they came
+}
+
+// An Announced is a worker that announced itself.
+type Announced struct {
+	presence.Worker
+	At time.Time `json:"at"`
 }
 
 // Workflow keeps which workers were there. It does not end.
@@ -80,7 +89,7 @@ type follower struct {
 func (i *installation) run(ctx workflow.Context) error {
 	following, handOver := workflow.WithCancel(ctx)
 	for _, w := range i.here {
-		i.follow(following, w)
+		i.follow(following, Announced{Worker: w, At: workflow.Now(ctx).UTC()})
 	}
 	for !i.long(ctx) {
 		workflow.SetCurrentDetails(ctx, fmt.Sprintf("%d workers", len(i.here)))
@@ -89,17 +98,20 @@ func (i *installation) run(ctx workflow.Context) error {
 			return err
 		}
 		i.changed = false
-		for _, w := range i.receive() {
+		for _, w := range i.receive(ctx) {
 			i.follow(following, w)
 		}
 		i.receiveGoodbyes(ctx)
+		for _, w := range i.admit() {
+			i.follow(following, w)
+		}
 	}
 	i.over = true
 	handOver()
 	if err := workflow.Await(ctx, func() bool { return len(i.followed) == 0 }); err != nil {
 		return err
 	}
-	i.receive()
+	i.receive(ctx)
 	i.receiveGoodbyes(ctx)
 	i.Here = i.here
 	return workflow.NewContinueAsNewError(ctx, workflows.TypeInstallation, i.Input)
@@ -109,19 +121,44 @@ func (i *installation) long(ctx workflow.Context) bool {
 	return i.arrived >= arrivalsPerRun || i.received >= signalsPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
 }
 
-// receive takes the signals that wait, and returns the workers that are new.
-func (i *installation) receive() (arrived []presence.Worker) {
+// receive takes the signals that wait, and returns the workers that are new and have room. Others wait.
+func (i *installation) receive(ctx workflow.Context) (arrived []Announced) {
 	for i.signals.Len() > 0 {
 		var w presence.Worker
 		i.signals.ReceiveAsync(&w)
 		i.received++
 		w = w.Bounded()
-		if w.ID != "" && w.Queue != "" && i.find(w.ID) < 0 && len(i.here) < maxHere {
-			i.arrived++
-			i.here, arrived = append(i.here, w), append(arrived, w)
+		if w.ID == "" || w.Queue == "" || i.find(w.ID) >= 0 {
+			continue
 		}
+		i.forget(w.ID)
+		one := Announced{Worker: w, At: workflow.Now(ctx).UTC()}
+		if len(i.here) < maxHere {
+			i.arrived++
+			i.here, arrived = append(i.here, w), append(arrived, one)
+			continue
+		}
+		i.Waiting = append(i.Waiting, one)
+		i.Waiting = i.Waiting[max(0, len(i.Waiting)-maxWaiting):]
 	}
 	return arrived
+}
+
+// admit returns the workers that waited and have room now, the last to come first: it is the likeliest to be there.
+func (i *installation) admit() (admitted []Announced) {
+	for len(i.Waiting) > 0 && len(i.here) < maxHere {
+		last := len(i.Waiting) - 1
+		one := i.Waiting[last]
+		i.Waiting = i.Waiting[:last]
+		i.arrived++
+		i.here, admitted = append(i.here, one.Worker), append(admitted, one)
+	}
+	return admitted
+}
+
+// forget has a worker wait no more.
+func (i *installation) forget(id string) {
+	i.Waiting = slices.DeleteFunc(i.Waiting, func(w Announced) bool { return w.ID == id })
 }
 
 // receiveGoodbyes takes the goodbyes that wait. A worker that is followed is gone when its activity has ended.
@@ -132,6 +169,7 @@ func (i *installation) receiveGoodbyes(ctx workflow.Context) {
 		i.received++
 		at := i.find(span.ID)
 		if at < 0 {
+			i.forget(span.ID)
 			continue
 		}
 		span.End, span.Gaps = presence.Stopped, span.Gaps[:min(len(span.Gaps), presence.MaxGaps)]
@@ -157,7 +195,8 @@ func (i *installation) gone(ctx workflow.Context, span presence.Span) {
 }
 
 // follow has a worker check in, until it is gone or handed over.
-func (i *installation) follow(ctx workflow.Context, w presence.Worker) {
+func (i *installation) follow(ctx workflow.Context, announced Announced) {
+	w := announced.Worker
 	options := workflow.ActivityOptions{
 		TaskQueue: w.Queue, ScheduleToStartTimeout: takenWithin, StartToCloseTimeout: longest,
 		HeartbeatTimeout: checkins.LostAfter, WaitForCancellation: true,
@@ -171,8 +210,7 @@ func (i *installation) follow(ctx workflow.Context, w presence.Worker) {
 			delete(i.followed, w.ID)
 			i.changed = true
 		}()
-		for {
-			in := checkins.Input{Worker: w, Announced: workflow.Now(ctx).UTC()}
+		for in := (checkins.Input{Worker: w, Announced: announced.At}); ; in.Announced = workflow.Now(ctx).UTC() {
 			var result presence.Segment
 			err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), checkins.TypePresent, in).Get(ctx, &result)
 			span := in.SpanOf(result, err, f.goodbye)

@@ -208,6 +208,38 @@ func TestMoreWorkersThanCanBeFollowedEndNoRun(t *testing.T) {
 	require.Equal(t, 200, e.scheduled)
 }
 
+func TestAWorkerThatFoundNoRoomIsFollowedAsSoonAsThereIsSome(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	followed := map[string]time.Time{} // by ID, when it had announced itself
+	e.follow = func(ctx workflow.Context, in checkins.Input, _ int) (presence.Segment, error) {
+		followed[in.Worker.ID] = in.Announced
+		if in.Worker.ID == "worker7" {
+			require.NoError(t, workflow.Sleep(ctx, 30*time.Minute))
+			return segment(0, 30, presence.Stopped), nil
+		}
+		untilHandedOver(ctx)
+		return segment(0, 60, presence.Continues), nil
+	}
+	for i := range 200 {
+		e.announce(time.Second, fmt.Sprint("worker", i))
+	}
+	e.announce(time.Minute, "gone again")
+	e.announce(2*time.Minute, "still there")
+	e.announce(3*time.Minute, "says goodbye")
+	e.goodbye(4*time.Minute, "says goodbye", segment(3, 4, presence.Stopped))
+	e.at(2*time.Hour, func() {
+		e.SetContinueAsNewSuggested(true)
+		e.SignalWorkflow(workflows.SignalWorker, presence.Worker{})
+	})
+	next := e.run(installation.Input{})
+	require.Equal(t, clock(2), followed["still there"].UTC(), "it counts from when it was there for certain")
+	require.Len(t, next.Here, 200)
+	require.Len(t, next.Waiting, 1)
+	require.Equal(t, "gone again", next.Waiting[0].ID)
+	require.NotContains(t, followed, "says goodbye")
+}
+
 func (e *env) goodbye(after time.Duration, id string, s presence.Segment) {
 	e.at(after, func() {
 		e.SignalWorkflow(workflows.SignalGone, presence.Span{Worker: presence.Worker{ID: id}, Segment: s})

@@ -117,7 +117,7 @@ func YAML(value any) (string, error) {
 		return "", err
 	}
 	var node yaml.Node
-	if err := yaml.Unmarshal([]byte(text), &node); err != nil { // JSON is YAML
+	if err := yaml.Unmarshal([]byte(escapedJSON(text)), &node); err != nil { // JSON is YAML
 		return "", err
 	}
 	blockStyle(&node)

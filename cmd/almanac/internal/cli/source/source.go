@@ -29,7 +29,7 @@ type Document struct {
 	Name string // of the file, for errors
 	JSON json.RawMessage
 
-	root *yaml.Node
+	root *yaml.Node // nil: where the members are is not known
 }
 
 // Read reads a file, or standard input for "-".
@@ -69,6 +69,9 @@ func Parse(name string, text []byte) (*Document, error) {
 		if errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("%s is empty", name)
 		}
+		if isObject(text) { // with an escape that YAML does not have
+			return &Document{Name: name, JSON: text}, nil
+		}
 		return nil, located(name, err)
 	}
 	if err := decoder.Decode(&next); !errors.Is(err, io.EOF) {
@@ -89,6 +92,11 @@ func Parse(name string, text []byte) (*Document, error) {
 	}
 	d.JSON = b.Bytes()
 	return d, nil
+}
+
+// isObject reports whether a text is a JSON object.
+func isObject(text []byte) bool {
+	return json.Valid(text) && bytes.HasPrefix(bytes.TrimSpace(text), []byte("{"))
 }
 
 var yamlLine = regexp.MustCompile(`^yaml: line (\d+): (.*)$`)
@@ -211,6 +219,9 @@ var step = regexp.MustCompile(`[^.\[\]]+|\[\d+\]`)
 // nearest that is there.
 func (d *Document) Position(target string) string {
 	at := d.root
+	if at == nil {
+		return d.Name
+	}
 	line, column := at.Line, at.Column
 	for _, part := range step.FindAllString(target, -1) {
 		for at.Kind == yaml.AliasNode {

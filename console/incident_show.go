@@ -220,8 +220,8 @@ func (f *incident) facts(p *page, v *incidentView, all []*dueEntry) {
 	for _, key := range order {
 		s := spans[key]
 		why := p.explainLink(s.first.collection, s.first.name, s.first.due)
-		switch {
-		case key == "\x00missed":
+		switch key {
+		case "\x00missed":
 			add(s.first.due, "miss", "The first occurrence is missed: "+s.first.job(), s.first.said.Text, why)
 			add(s.last.due, "miss", "The last one is missed: "+s.last.job(), s.last.said.Text, p.explainLink(s.last.collection, s.last.name, s.last.due))
 		default:

@@ -184,7 +184,7 @@ func lookKey(p *page) string {
 	q.Del("v")
 	q.Del("since")
 	key := p.r.URL.Path + "?" + q.Encode()
-	if p.console.Options.Who != nil && p.Caller.ID != "" {
+	if p.console.Who != nil && p.Caller.ID != "" {
 		sum := sha256.New()
 		for _, text := range []string{p.Caller.ID, p.r.Header.Get("Authorization"), p.r.Header.Get("Cookie")} {
 			sum.Write([]byte(strconv.Itoa(len(text)) + ":" + text))

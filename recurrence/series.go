@@ -1,6 +1,7 @@
 package recurrence
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -90,7 +91,7 @@ func within(field string, err error) []error {
 	}
 	var errs []error
 	for _, err := range joined.Unwrap() {
-		if f, ok := err.(*FieldError); ok {
+		if f, ok := errors.AsType[*FieldError](err); ok {
 			err = &FieldError{Field: field + "." + f.Field, Value: f.Value, Allowed: f.Allowed}
 		}
 		errs = append(errs, err)

@@ -128,6 +128,7 @@ type Result struct {
 	Drafts      []*Draft
 	Collections []*Collection
 	Problems    []Problem
+	Secrets     []string // values that are secret wherever they are used
 }
 
 // Problem adds a problem.
@@ -145,4 +146,5 @@ func (r *Result) Add(o Result) {
 	r.Drafts = append(r.Drafts, o.Drafts...)
 	r.Collections = append(r.Collections, o.Collections...)
 	r.Problems = append(r.Problems, o.Problems...)
+	r.Secrets = append(r.Secrets, o.Secrets...)
 }

@@ -20,13 +20,14 @@ func Finish(kind string, r Result, now time.Time) *Report {
 	for _, c := range r.Collections {
 		report.Collections = append(report.Collections, collectionReport(c))
 	}
-	secrets, names := newVault(), map[string]*Draft{}
+	secrets, names, unnamed := newVault(r.Secrets), map[string]*Draft{}, Names{}
 	stopped := stoppedCollections(r.Collections)
 	for _, d := range r.Drafts {
 		if c := stopped[fields.Normalize(d.Collection)]; c != nil && !d.Properties.Get("state").Is("disabled") && d.Properties != nil {
 			d.Properties.Set("state", value.Text("disabled", d.Line))
 			d.Say(Same, "state", d.Line, fmt.Sprintf("its job collection is not enabled (%s, line %d), so it is written as disabled", c.File, c.Line))
 		}
+		secrets.rename(d, unnamed)
 		if first := names[key(d)]; first != nil {
 			d.Properties = nil
 			d.Say(Never, "", d.Line, fmt.Sprintf("the name is that of the job in %s, line %d: give one of them another name", first.File, first.Line))

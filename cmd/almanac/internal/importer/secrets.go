@@ -29,10 +29,67 @@ type Secret struct {
 type vault struct {
 	names  map[string]string // by the secret
 	taken  map[string]bool
+	known  []string // secrets of the source, and forms of them, wherever they are used
 	listed []Secret
 }
 
-func newVault() *vault { return &vault{names: map[string]string{}, taken: map[string]bool{}} }
+// minSecret is the length from which on a secret of the source is looked for in other texts.
+const minSecret = 4
+
+func newVault(known []string) *vault {
+	s := &vault{names: map[string]string{}, taken: map[string]bool{}}
+	for _, secret := range known {
+		if len(secret) < minSecret {
+			continue
+		}
+		inJSON, _ := json.Marshal(secret) // a string always has a JSON form
+		for _, form := range []string{
+			secret, url.QueryEscape(secret), url.PathEscape(secret), strings.ReplaceAll(url.QueryEscape(secret), "+", "%20"),
+			strings.Trim(string(inJSON), `"`), base64.StdEncoding.EncodeToString([]byte(secret)),
+		} {
+			if !slices.Contains(s.known, form) {
+				s.known = append(s.known, form)
+			}
+		}
+	}
+	return s
+}
+
+// has reports whether a text has a secret of the source in it.
+func (s *vault) has(text string) bool {
+	return slices.ContainsFunc(s.known, func(secret string) bool { return strings.Contains(text, secret) })
+}
+
+// used hides the texts of an action in which a secret of the source is used.
+func (s *vault) used(d *Draft, path string, of *value.Value) {
+	for i, m := range of.Members {
+		at := value.Join(path, m.Name)
+		switch strings.ToLower(m.Name) {
+		case "type", "method", "retrytype", "transporttype":
+			continue
+		}
+		if m.Value.Kind == value.String && s.has(m.Value.Text) {
+			of.Members[i].Value = s.shown(d, at, m.Value, "it holds a secret of the source")
+			continue
+		}
+		s.used(d, at, m.Value)
+	}
+}
+
+// rename replaces a name that has a secret of the source in it.
+func (s *vault) rename(d *Draft, names Names) {
+	if !s.has(d.Name) && !s.has(d.Collection) {
+		return
+	}
+	d.Name = names.Of("unnamed")
+	if s.has(d.Collection) {
+		d.Collection = "default"
+	}
+	d.Say(Needs, "name", d.Line, "the name of the job or of its collection: it holds a secret of the source")
+	if d.Properties != nil {
+		d.Properties.Set("$needs", value.Needed(d.Line, "the name of the job or of its collection: it holds a secret of the source"))
+	}
+}
 
 // writeOnly are the members that no answer of the API shows.
 var writeOnly = map[string]bool{"password": true, "pfx": true, "secret": true, "sastoken": true, "saskey": true}
@@ -42,6 +99,9 @@ func (s *vault) hide(d *Draft) {
 	s.action(d, "action", d.Properties.Get("action"))
 	if errorAction := d.Properties.Get("action", "errorAction"); errorAction != nil {
 		s.action(d, "action.errorAction", errorAction)
+	}
+	if action := d.Properties.Get("action"); action != nil && len(s.known) > 0 {
+		s.used(d, "action", action)
 	}
 	// A write-only member anywhere else is not part of an action, and is refused; its value must not be shown.
 	d.Properties.Walk("", func(path string, v *value.Value) bool {
@@ -87,15 +147,7 @@ func (s *vault) request(d *Draft, path string, r *value.Value) {
 		at := path + ".authentication"
 		switch kind := auth.Get("type"); {
 		case kind.Is("Basic"):
-			if p := auth.Get("password"); p != nil && p.Kind == value.String && p.Text == "" {
-				auth.Remove("password")
-				auth.Set("emptyPassword", value.Boolean(true, p.Line))
-				if u := auth.Get("username"); u != nil && u.Kind == value.String && u.Text != "" { // a key that is sent as the user
-					auth.Set("username", s.shown(d, at+".username", u, "a user without a password is mostly a key"))
-				}
-			} else {
-				s.member(d, at, auth, "password", !auth.Get("emptyPassword").Is("true"))
-			}
+			s.basic(d, at, auth)
 		case kind.Is("ClientCertificate"):
 			s.member(d, at, auth, "pfx", true)
 			s.member(d, at, auth, "password", true)
@@ -108,6 +160,31 @@ func (s *vault) request(d *Draft, path string, r *value.Value) {
 		r.Set("uri", s.shown(d, path+".uri", uri, "the address holds a secret"))
 	}
 	s.text(d, path, r, "body")
+}
+
+// placeholders are passwords beside a user that is a key.
+var placeholders = map[string]bool{"": true, "x": true, "x-oauth-basic": true, "api_token": true, "apikey": true, "api_key": true, "api": true, "token": true}
+
+// basic hides the password, and a user that is a key.
+func (s *vault) basic(d *Draft, at string, auth *value.Value) {
+	user, password := auth.Get("username"), auth.Get("password")
+	word, given := password.Str()
+	if user != nil && user.Kind == value.String && user.Text != "" {
+		switch empty := auth.Get("emptyPassword").Is("true") || given && word == ""; {
+		case empty:
+			auth.Set("username", s.shown(d, at+".username", user, "a user without a password is mostly a key"))
+		case given && placeholders[strings.ToLower(word)]:
+			auth.Set("username", s.shown(d, at+".username", user, "a user whose password is a mere placeholder is mostly a key"))
+		case secretText(user.Text):
+			auth.Set("username", s.shown(d, at+".username", user, "it looks like a secret"))
+		}
+	}
+	if given && word == "" {
+		auth.Remove("password")
+		auth.Set("emptyPassword", value.Boolean(true, password.Line))
+		return
+	}
+	s.member(d, at, auth, "password", !auth.Get("emptyPassword").Is("true"))
 }
 
 // member hides a write-only member. needed says that the job does not work without it.
@@ -268,8 +345,8 @@ func basic(user, password string, line int) *value.Value {
 
 var (
 	secretWord = regexp.MustCompile(`(?i)(pass(word|wd|phrase|code)|(^|[-_.])pass$|pwd|secret|token|api[-_]?key|access[-_]?key|account[-_]?key|shared[-_]?key|` +
-		`private[-_]?key|subscription[-_]?key|functions[-_]?key|auth(orization|entication|key)?$|credential|cookie|signature|session[-_]?id|webhook[-_]?url|connection[-_]?string)`)
-	queryWord = regexp.MustCompile(`(?i)^(code|sig|key|auth|pw|pass|apikey|jwt|sas)$`)
+		`private[-_]?key|subscription[-_]?key|functions[-_]?key|(secure|cron|licen[cs]e|master|admin|secret|encryption|signing|hmac)[-_]?key|auth(orization|entication|key)?$|credential|cookie|signature|session[-_]?id|webhook[-_]?url|connection[-_]?string)`)
+	queryWord = regexp.MustCompile(`(?i)^(code|sig|(.*[-_.])?key|auth|pw|pass|apikey|jwt|sas)$`)
 	weakWord  = regexp.MustCompile(`(?i)^(hash|sid|k|t|p|id|h)$`) // of a secret if the value is long
 	// secretForm matches what programs make as tokens and keys.
 	secretForm = regexp.MustCompile(`(?i)(eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+|\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}|` +
@@ -277,10 +354,24 @@ var (
 		`\b(ghp|gho|ghs|github_pat|glpat|xox[abprs]|sk|pk|rk|AKIA|ASIA|AIza|SG|shpat|hvs|npm|pypi)[-_.]?[A-Za-z0-9_-]{12,}|` +
 		`[a-z][a-z0-9+.-]*://[^/\s:@]+:[^/\s@]+@)`)
 	assignment = regexp.MustCompile(`(?i)["']?([A-Za-z0-9_.-]*)["']?\s*[:=]\s*["']?[^\s"'&,;{}\[\]]`)
-	element    = regexp.MustCompile(`<([A-Za-z0-9_.:-]+)[^<>]*>[^<>\s][^<>]*</`)
+	element    = regexp.MustCompile(`<([A-Za-z0-9_.:-]+)[^<>]*>\s*(<!\[CDATA\[)?\s*[^<>\s]`)
 	opaque     = regexp.MustCompile(`^[A-Za-z0-9_~.+/=%-]{20,}$`)
+	opaqueWord = regexp.MustCompile(`^[A-Za-z0-9_=-]+$`)
 	identifier = regexp.MustCompile(`(?i)^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 )
+
+// hookWord is a part of a path after which a key of whoever may call it comes.
+var hookWord = regexp.MustCompile(`(?i)^((web)?hooks?|push|ping|callback|trigger|incoming|heartbeat|beat|cron|invoke|deploy)$`)
+
+// made reports whether a part of a path after a [hookWord] is made by a program, and is no word of people.
+func made(segment string) bool {
+	if identifier.MatchString(segment) {
+		return true
+	}
+	digit := strings.ContainsFunc(segment, unicode.IsDigit)
+	lower, upper := strings.ContainsFunc(segment, unicode.IsLower), strings.ContainsFunc(segment, unicode.IsUpper)
+	return len(segment) >= 8 && opaqueWord.MatchString(segment) && digit && (lower && upper || len(segment) >= 16)
+}
 
 // webhookHosts have the secret in the path.
 var webhookHosts = regexp.MustCompile(`(?i)(^|\.)(hooks\.slack\.com|webhook\.office\.com|discord(app)?\.com|hooks\.zapier\.com|` +
@@ -294,6 +385,26 @@ func secretName(name string) bool {
 		return false
 	}
 	return secretWord.MatchString(name) || strings.HasSuffix(strings.ToLower(name), "-key") || strings.EqualFold(name, "key")
+}
+
+// place ends the name of a variable whose value is the place of a secret, and no secret itself.
+var place = regexp.MustCompile(`(?i)(url|uri|endpoint|host|path|file|dir|name|id|type)$`)
+
+// hookName ends the name of a variable whose value is an address that is a secret.
+var hookName = regexp.MustCompile(`(?i)(webhook|[-_]dsn)$`)
+
+// Secret adds a value of the source that is secret wherever it is used.
+func (r *Result) Secret(text string) {
+	if text != "" && !slices.Contains(r.Secrets, text) {
+		r.Secrets = append(r.Secrets, text)
+	}
+}
+
+// Variable adds the value of a variable, if its name says that it is secret.
+func (r *Result) Variable(name, text string) {
+	if hookName.MatchString(name) || secretName(name) && (!place.MatchString(name) || secretAddress(text)) {
+		r.Secret(text)
+	}
 }
 
 // secretText reports whether a text holds what looks like a secret.
@@ -351,7 +462,7 @@ func secretAddress(address string) bool {
 	}
 	for i, segment := range segments {
 		if randomToken(segment) || strings.HasPrefix(segment, "bot") && strings.Contains(segment, ":") ||
-			i > 0 && secretName(segments[i-1]) && len(segment) >= 8 {
+			i > 0 && secretName(segments[i-1]) && len(segment) >= 8 || i > 0 && hookWord.MatchString(segments[i-1]) && made(segment) {
 			return true
 		}
 	}

@@ -94,6 +94,7 @@ func (m *module) read() {
 		m.parse(m.files[name])
 	}
 	m.collect()
+	m.secrets()
 	before := len(m.c.result.Drafts) + len(m.c.result.Collections)
 	for _, b := range m.blocks {
 		if b.named {
@@ -152,6 +153,22 @@ func (m *module) collect() {
 			m.resources[labels[0]+"."+labels[1]] = b.block
 		case b.block.Type == "module" && b.named:
 			m.c.result.Note(b.file.Name, b.block.TypeRange.Start.Line, "a module is not followed: import its files as well, or the state, which has the jobs of all modules")
+		}
+	}
+}
+
+// secrets adds the values of variables that are sensitive, or whose names say so: old configurations have no other mark.
+func (m *module) secrets() {
+	for _, name := range sorted(m.variables) {
+		v, why := m.named2("var", name)
+		given := fromCty(v, why, 0, 0)
+		if a := m.variables[name].Body.Attributes["sensitive"]; a != nil {
+			if marked, _ := m.evaluate(a.Expr, nil); marked.IsKnown() && !marked.IsNull() && marked.Type() == cty.Bool && marked.True() {
+				m.c.secret(given)
+			}
+		}
+		if text, ok := given.Str(); ok {
+			m.c.result.Variable(name, text)
 		}
 	}
 }

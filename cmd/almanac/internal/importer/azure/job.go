@@ -164,7 +164,7 @@ func (r *rewriter) rewrite() {
 	if len(r.status.Members) > 0 {
 		r.origin.exists = true
 	}
-	r.certificates()
+	r.authentications()
 	r.retries()
 	r.state()
 	for _, name := range []string{"startTime"} {
@@ -194,8 +194,9 @@ func (r *rewriter) order() {
 	r.p, r.d.Properties = o, o
 }
 
-// certificates takes out what the service says of a client certificate: it is that of the file that is to be given.
-func (r *rewriter) certificates() {
+// authentications takes out what the service says of a client certificate, which is that of the file that is to be given,
+// and an empty password, which stands for one that it does not show.
+func (r *rewriter) authentications() {
 	for _, path := range []string{"action", "action.errorAction"} {
 		auth := r.p.Get(strings.Split(path, ".")...).Get("request", "authentication")
 		if auth == nil || auth.Kind != value.Object {
@@ -203,6 +204,9 @@ func (r *rewriter) certificates() {
 		}
 		if thumbprint, ok := auth.Get("certificateThumbprint").Str(); ok && auth.Get("pfx") == nil {
 			auth.Set("pfx", value.Needed(auth.Line, "the source does not have it; it is the certificate with the thumbprint "+thumbprint[:min(len(thumbprint), 40)]))
+		}
+		if word, given := auth.Get("password").Str(); r.origin.exists && given && word == "" { // no answer has one
+			auth.Remove("password")
 		}
 		for _, name := range []string{"certificateThumbprint", "certificateExpiration", "certificateExpirationDate", "certificateSubjectName"} {
 			auth.Remove(name)

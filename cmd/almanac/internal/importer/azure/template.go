@@ -256,7 +256,27 @@ func (c *collector) template(t *value.Value, given map[string]*value.Value, expo
 		c: c, parameters: given, declared: object(t.Get("parameters")), variables: object(t.Get("variables")),
 		evaluated: map[string]*value.Value{}, exported: exported || generalized(t),
 	}
+	s.secrets()
 	s.resources(t.Get("resources"), "", nil, depth)
+}
+
+// secrets adds the values of parameters that are secret.
+func (s *scope) secrets() {
+	for _, m := range s.declared.Members {
+		if kind := m.Value.Get("type"); kind.Is("securestring") || kind.Is("secureobject") {
+			s.c.secret(s.parameter(m.Name))
+		}
+	}
+}
+
+// secret adds the texts of a value that is secret.
+func (c *collector) secret(v *value.Value) {
+	v.Walk("", func(_ string, v *value.Value) bool {
+		if text, ok := v.Str(); ok && v.Kind != value.Bool {
+			c.result.Secret(text)
+		}
+		return true
+	})
 }
 
 func object(v *value.Value) *value.Value {

@@ -101,6 +101,7 @@ func (t *table) set(line string, number int) {
 		t.result.Note(t.file, number, "RANDOM_DELAY: runs begin at their time here")
 	}
 	t.env[name] = text
+	t.result.Variable(name, text)
 }
 
 // split returns the time and the rest of a line.

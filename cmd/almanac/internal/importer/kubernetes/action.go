@@ -35,7 +35,11 @@ func (m *manifest) action(d *importer.Draft, spec *value.Value) *value.Value {
 	if why != "" {
 		return needed(why)
 	}
-	call, err := webcall.Args(args, environment(container), container.LineOr(d.Line))
+	variables := environment(container)
+	for name, text := range variables.Known {
+		m.result.Variable(name, text)
+	}
+	call, err := webcall.Args(args, variables, container.LineOr(d.Line))
 	if err != nil {
 		return needed(err.Error())
 	}

@@ -51,7 +51,7 @@ func words(command string, e *environment) (list []string, notes []string, err e
 		case word == "" && !quoted:
 			continue
 		}
-		list = append(list, word)
+		list, s.begun = append(list, word), true
 	}
 }
 
@@ -61,7 +61,11 @@ type splitter struct {
 	at    int
 	e     *environment
 	notes []string
+	begun bool // a word was read
 }
+
+// blank matches the end of a command, which may have comments.
+var blank = regexp.MustCompile(`^[; \t\r\n]*(\n[ \t\r]*(#[^\n]*)?)*$`)
 
 // word returns the next word, and whether a part of it is quoted. It is empty at the end and after a redirection.
 func (s *splitter) word() (string, bool, error) {
@@ -92,8 +96,12 @@ func (s *splitter) word() (string, bool, error) {
 			}
 			continue
 		case '#':
-			if b.Len() == 0 && !quoted {
-				s.at = len(s.text)
+			if b.Len() == 0 && !quoted { // a comment, up to the line break
+				end := strings.IndexByte(s.text[s.at:], '\n')
+				if end < 0 {
+					end = len(s.text) - s.at
+				}
+				s.at += end
 				return "", false, nil
 			}
 			b.WriteByte(c)
@@ -111,7 +119,10 @@ func (s *splitter) word() (string, bool, error) {
 			}
 			return "", false, errors.New("an & outside quotes ends the command there; an address with & stands in quotes")
 		case '|', ';', '<', '(', ')', '\n':
-			if strings.Trim(s.text[s.at:], "; \t\r\n") == "" {
+			if !s.begun && b.Len() == 0 && !quoted && c == '\n' {
+				break
+			}
+			if blank.MatchString(s.text[s.at:]) {
 				s.at = len(s.text)
 				return b.String(), quoted, nil
 			}

@@ -44,7 +44,7 @@ func shell(command string, env Environment, line, depth int) (*Call, error) {
 	}
 	e := &environment{Environment: env}
 	list, notes, err := words(command, e)
-	if first := strings.Fields(command); err != nil && len(first) > 0 && !programs[path.Base(first[0])] {
+	if first := strings.Fields(leading.ReplaceAllString(command, "")); err != nil && len(first) > 0 && !programs[path.Base(first[0])] {
 		err = errCommand
 	}
 	if err != nil {
@@ -56,6 +56,9 @@ func shell(command string, env Environment, line, depth int) (*Call, error) {
 	}
 	return call, err
 }
+
+// leading matches lines of comments before a command.
+var leading = regexp.MustCompile(`^(\s*(#[^\n]*)?\n)+`)
 
 // Args reads a command that runs without a shell. Names in $(NAME) are put in as Kubernetes does.
 func Args(args []string, env Environment, line int) (*Call, error) {

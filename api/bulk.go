@@ -32,7 +32,17 @@ type Bulk interface {
 	Bulk(
 		ctx context.Context, k job.CollectionKey, action job.BulkAction, jobs []job.BulkJob, request string,
 	) []job.BulkResult
+	// BeginBulk is Bulk as an operation, which goes on by itself. The same request is the same operation.
+	BeginBulk(
+		ctx context.Context, k job.CollectionKey, action job.BulkAction, jobs []job.BulkJob, request string,
+	) (job.Operation, error)
+	// BulkResults returns what became of the jobs of an operation that is done and has not failed, and how it stands. It
+	// fails with [job.KindNotFound] if there is no such operation on selected jobs.
+	BulkResults(ctx context.Context, k job.CollectionKey, id string) (job.Operation, []job.BulkResult, error)
 }
+
+// bulkOperation is the number of jobs from which on a selection is an operation.
+const bulkOperation = 201
 
 // bulkPage is how many jobs one request changes.
 const bulkPage = 100
@@ -88,6 +98,9 @@ func (s *server) bulk(action job.BulkAction) func(*gin.Context, job.CollectionKe
 		if err != nil {
 			return err
 		}
+		if from == 0 && len(selection.Jobs) >= bulkOperation {
+			return s.beginBulk(c, k, &selection)
+		}
 		until := min(from+bulkPage, len(selection.Jobs))
 		ctx := c.Request.Context()
 		results := s.scheduler.Bulk(ctx, k, action, selection.Jobs[from:until], selection.Request)
@@ -100,6 +113,34 @@ func (s *server) bulk(action job.BulkAction) func(*gin.Context, job.CollectionKe
 		}
 		return answer.JSON(c, http.StatusOK, page)
 	}
+}
+
+// beginBulk answers 202 with the operation that changes the jobs of a selection.
+func (s *server) beginBulk(c *gin.Context, k job.CollectionKey, selection *input.Selection) error {
+	o, err := s.scheduler.BeginBulk(c.Request.Context(), k, selection.Action, selection.Jobs, selection.Request)
+	if err != nil {
+		return err
+	}
+	return s.accepted(c, bulkResults, o.ID)
+}
+
+// getBulkResults answers with what became of the jobs of an operation; 202 until it has ended.
+func (s *server) getBulkResults(c *gin.Context, k job.CollectionKey) error {
+	ctx := c.Request.Context()
+	o, results, err := s.scheduler.BulkResults(ctx, k, route.Name(c, "id"))
+	switch {
+	case err != nil:
+		return err
+	case o.Failed != nil:
+		return o.Failed
+	case !o.Done:
+		return s.accepted(c, bulkResults, o.ID)
+	}
+	page := list[resource.BulkResult]{Value: make([]resource.BulkResult, len(results))}
+	for i, r := range results {
+		page.Value[i] = s.bulkResult(ctx, r)
+	}
+	return answer.JSON(c, http.StatusOK, page)
 }
 
 // bulkResult returns the form of a result.

@@ -56,6 +56,8 @@ type fake struct {
 	forecast          func(ctx context.Context, s listing.Scope, q listing.ForecastQuery) (listing.Forecast, error)
 	selects           func(ctx context.Context, k job.CollectionKey, q listing.SummaryQuery, names []string) ([]listing.Summary, []string, error)
 	bulk              func(ctx context.Context, k job.CollectionKey, action job.BulkAction, jobs []job.BulkJob, request string) []job.BulkResult
+	beginBulk         func(ctx context.Context, k job.CollectionKey, action job.BulkAction, jobs []job.BulkJob, request string) (job.Operation, error)
+	bulkResults       func(ctx context.Context, k job.CollectionKey, id string) (job.Operation, []job.BulkResult, error)
 	explain           func(ctx context.Context, k job.Key, q explain.Question) (explain.Answer, job.Key, error)
 	lateness          func(ctx context.Context, k job.CollectionKey, name string, p listing.Page) (lateness.Report, string, error)
 	test              func(ctx context.Context, k job.Key) ([]notification.Delivery, error)
@@ -229,6 +231,14 @@ func (f *fake) Select(ctx context.Context, k job.CollectionKey, q listing.Summar
 
 func (f *fake) Bulk(ctx context.Context, k job.CollectionKey, action job.BulkAction, jobs []job.BulkJob, request string) []job.BulkResult {
 	return f.bulk(ctx, k, action, jobs, request)
+}
+
+func (f *fake) BeginBulk(ctx context.Context, k job.CollectionKey, action job.BulkAction, jobs []job.BulkJob, request string) (job.Operation, error) {
+	return f.beginBulk(ctx, k, action, jobs, request)
+}
+
+func (f *fake) BulkResults(ctx context.Context, k job.CollectionKey, id string) (job.Operation, []job.BulkResult, error) {
+	return f.bulkResults(ctx, k, id)
 }
 
 func (f *fake) Upcoming(ctx context.Context, s listing.Scope, until time.Time, p listing.Page) ([]listing.Occurrence, string, error) {

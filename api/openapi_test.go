@@ -247,6 +247,14 @@ func (m *backend) scheduler(t testing.TB) *fake {
 			}
 			return append(all, job.BulkResult{Key: k.Job("x"), Status: job.BulkRefused, Err: job.Conflictf("no")})
 		},
+		beginBulk: func(context.Context, job.CollectionKey, job.BulkAction, []job.BulkJob, string) (job.Operation, error) {
+			return operation, m.err
+		},
+		bulkResults: func(_ context.Context, k job.CollectionKey, _ string) (job.Operation, []job.BulkResult, error) {
+			return operation, []job.BulkResult{
+				{Key: k.Job("j1"), Status: job.BulkDone}, {Key: k.Job("j2"), Status: job.BulkRefused, Err: job.Conflictf("no")},
+			}, m.err
+		},
 		upcoming: func(_ context.Context, s listing.Scope, until time.Time, _ listing.Page) ([]listing.Occurrence, string, error) {
 			k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: "g1", Name: "c1"}
 			return []listing.Occurrence{{Key: k.Job("j2"), Unread: "it did not answer in time"}, {Key: k.Job("j1"), Due: until}}, "", m.err
@@ -334,6 +342,16 @@ func triggers(path, method string, op *openapi3.Operation, server *openapi3.Serv
 	}
 	if strings.Contains(path, "{jobCollectionName}") && op.OperationID != "JobCollections_CreateOrUpdate" {
 		all = append(all, with(func(p *trigger) { p.backend.err = job.NotFound("it", "g1") }))
+	}
+	if action, selects := strings.CutPrefix(op.OperationID, "JobCollections_Bulk"); selects && action != "Preview" {
+		many := input.Selection{Action: job.BulkAction(strings.ToLower(action))}
+		for i := range 201 {
+			many.Jobs = append(many.Jobs, job.BulkJob{Name: strconv.Itoa(i), Generation: 1})
+		}
+		body := `{"selection":"` + many.Text(time.Time{}) + `"}`
+		for _, err := range []error{nil, errors.New("no idea"), &job.Error{Kind: job.KindUnavailable, Message: "no worker"}, job.NotFound("it", "g1")} {
+			all = append(all, with(func(p *trigger) { p.body, p.backend.err = body, err }))
+		}
 	}
 	if method != http.MethodGet {
 		if !strings.Contains(op.OperationID, "Forecast") && !strings.Contains(op.OperationID, "Preview") && !strings.Contains(op.OperationID, "Bulk") {

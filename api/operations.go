@@ -46,7 +46,7 @@ func (s *server) disableCollection(c *gin.Context, k job.CollectionKey) error {
 // replyOperation answers 202 for an operation, and 200 if there is none, or returns err.
 func (s *server) replyOperation(c *gin.Context, operation *job.Operation, err error) error {
 	if err == nil && operation != nil {
-		return s.accepted(c, operation.ID)
+		return s.accepted(c, operationResults, operation.ID)
 	}
 	return replyEmpty(c, err)
 }
@@ -55,9 +55,9 @@ func (s *server) replyOperation(c *gin.Context, operation *job.Operation, err er
 const operationRetryAfter = "1"
 
 // accepted answers 202 with both ways of Azure Resource Manager to poll the operation: Location and
-// Azure-AsyncOperation. Clients prefer the latter.
-func (s *server) accepted(c *gin.Context, id string) error {
-	c.Header("Location", s.link(c, operationResults, id))
+// Azure-AsyncOperation. Clients prefer the latter. results is where the result will be.
+func (s *server) accepted(c *gin.Context, results, id string) error {
+	c.Header("Location", s.link(c, results, id))
 	c.Writer.Header()["Azure-AsyncOperation"] = []string{s.link(c, operations, id)} // Set would change its case
 	c.Header("Retry-After", operationRetryAfter)
 	c.Status(http.StatusAccepted)
@@ -83,7 +83,7 @@ func (s *server) getOperationResult(c *gin.Context, k job.CollectionKey) error {
 	case found.Failed != nil:
 		return found.Failed
 	case !found.Done:
-		return s.accepted(c, found.ID)
+		return s.accepted(c, operationResults, found.ID)
 	}
 	return replyEmpty(c, nil)
 }

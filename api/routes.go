@@ -27,6 +27,7 @@ const (
 	// would.
 	operations       = "operations"
 	operationResults = "operationResults"
+	bulkResults      = "bulkResults" // likewise, of an operation on selected jobs
 
 	// In a job, a collection, or across jobs.
 	history  = "/history"
@@ -164,6 +165,8 @@ func (s *server) collectionRoutes() []endpoint {
 			nothing, to(s.getOperation)},
 		{inGroup, get, collection + "/" + operationResults + "/:id", "Get the result of a change of a job collection", read,
 			nothing, to(s.getOperationResult)},
+		{inGroup, get, collection + "/" + bulkResults + "/:id", "Get what became of selected jobs", read, nothing,
+			to(s.getBulkResults)},
 		{inGroup, post, collection + "/bulkPreview", "Select jobs to change together", at(access.ReadJobs), body,
 			to(s.previewBulk)},
 		{inGroup, post, collection + "/bulkEnable", "Enable selected jobs", at(access.EnableJobs), selected,

@@ -75,7 +75,8 @@ func (c *Client) PreviewBulk(ctx context.Context, collection string, q BulkQuest
 }
 
 // Bulk changes the jobs of a selection and returns the result for each. The iteration asks for the next page of jobs
-// when it gets there. It may be repeated.
+// when it gets there. Those of more than 200 jobs are changed by an operation, whose end it waits for; it goes on if the
+// iteration is left. It may be repeated.
 func (c *Client) Bulk(
 	ctx context.Context, collection string, action BulkAction, selection string,
 ) iter.Seq2[BulkResult, error] {
@@ -87,6 +88,13 @@ func (c *Client) Bulk(
 	return func(yield func(BulkResult, error) bool) {
 		for {
 			a, err := c.call(ctx, m, nil)
+			if err != nil {
+				yield(BulkResult{}, err)
+				return
+			}
+			if a.status == http.StatusAccepted {
+				a, err = c.bulkResults(ctx, collection, a)
+			}
 			if err != nil {
 				yield(BulkResult{}, err)
 				return
@@ -107,4 +115,30 @@ func (c *Client) Bulk(
 			m.query.Set("$skiptoken", p.Next)
 		}
 	}
+}
+
+// bulkResults waits for the end of an operation, and returns the answer with what became of its jobs.
+func (c *Client) bulkResults(ctx context.Context, collection string, a *answer) (*answer, error) {
+	m := message{method: http.MethodGet, at: c.collectionAt(collection, "bulkResults", lastPart(a.header.Get("Location")))}
+	for err := error(nil); ; {
+		if err != nil || a.status != http.StatusAccepted {
+			return a, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(retryAfter(a.header)):
+		}
+		a, err = c.call(ctx, m, nil)
+	}
+}
+
+// BulkResults returns what became of the jobs of an operation by its name; done is false while it goes on.
+func (c *Client) BulkResults(ctx context.Context, collection, name string) (all []BulkResult, done bool, err error) {
+	a, err := c.call(ctx, message{method: http.MethodGet, at: c.collectionAt(collection, "bulkResults", name)}, nil)
+	if err != nil || a.status == http.StatusAccepted {
+		return nil, false, err
+	}
+	p, err := pageIn[BulkResult](a.body)
+	return p.Value, err == nil, err
 }

@@ -189,6 +189,10 @@ var calls = map[string]func(context.Context, *client.Client) error{
 	"Workers_ListBySubscription": func(ctx context.Context, c *client.Client) error {
 		return second(c.Workers(ctx, time.Unix(0, 0), time.Unix(1, 0)))
 	},
+	"JobCollections_GetBulkResults": func(ctx context.Context, c *client.Client) error {
+		_, _, err := c.BulkResults(ctx, "c", "o")
+		return err
+	},
 	"Jobs_Try": func(ctx context.Context, c *client.Client) error {
 		return second(c.TryJob(ctx, "c", "j", client.JobProperties{}))
 	},

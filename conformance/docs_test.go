@@ -72,6 +72,7 @@ func tryOuts(target string) []operation {
 		{"Jobs_ListHistoryBySubscription", nil, "", ok},
 		{"Jobs_ListUpcomingBySubscription", nil, "", ok},
 		{"JobCollections_BulkPreview", here, "", ok},
+		{"JobCollections_GetBulkResults", gone, "", missing},
 		{"JobCollections_BulkEnable", here, "", ok},
 		{"JobCollections_BulkDisable", here, "", ok},
 		{"JobCollections_BulkRun", here, "", ok},

@@ -79,6 +79,11 @@ func (k CollectionKey) TrialWorkflowID(id string) string {
 	return workflowID("try/" + under(k.Subscription) + k.ResourceGroup + "/" + k.Name + "/" + id)
 }
 
+// BulkWorkflowID returns the ID of the workflow that changes selected jobs of the collection, by the name of the request.
+func (k CollectionKey) BulkWorkflowID(request string) string {
+	return workflowID("bulk/" + under(k.Subscription) + k.ResourceGroup + "/" + k.Name + "/" + request)
+}
+
 // NilSubscription is the subscription of the short paths. The IDs of the workflows in it
 // are short: they do not name it, which those in any other do, so they have a part less and differ from all others.
 const NilSubscription = "00000000-0000-0000-0000-000000000000"

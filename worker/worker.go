@@ -3,6 +3,7 @@ package worker
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/activities"
+	"almanac/activities/bulk"
 	"almanac/activities/journal"
 	"almanac/activities/lookups"
 	"almanac/activities/notify"
@@ -22,9 +24,11 @@ import (
 	"almanac/internal/clock"
 	"almanac/internal/telemetry"
 	"almanac/internal/telemetry/sdktelemetry"
+	"almanac/job"
 	"almanac/job/kind"
 	"almanac/recurrence"
 	"almanac/workflows"
+	changes "almanac/workflows/bulk"
 	"almanac/workflows/installation"
 	"almanac/workflows/jobloop"
 	"almanac/workflows/notifier"
@@ -47,7 +51,9 @@ type Options struct {
 	Telemetry *telemetry.Telemetry // nil: nothing is measured
 	Journal   *journal.Journal     // nil: outcomes that the server does not have are lost with this process
 	Version   string               // of Almanac, for the record of who was there
-	Only      bool                 // workers that follow this one are on this machine, with the same journal
+	// Bulk changes jobs, as a Service of package scheduler does; nil: no operation on many jobs can be made
+	Bulk func(ctx context.Context, k job.CollectionKey, action job.BulkAction, jobs []job.BulkJob, request string) []job.BulkResult
+	Only bool // workers that follow this one are on this machine, with the same journal
 }
 
 // On graceful shutdown, running attempts may continue for grace. Then they are aborted, and have until
@@ -99,6 +105,7 @@ func New(o Options) worker.Worker {
 	w.RegisterWorkflowWithOptions(notifier.Workflow, workflow.RegisterOptions{Name: workflows.TypeNotifications})
 	w.RegisterWorkflowWithOptions(registries.Subscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
 	w.RegisterWorkflowWithOptions(installation.Workflow, workflow.RegisterOptions{Name: workflows.TypeInstallation})
+	w.RegisterWorkflowWithOptions(changes.Workflow, workflow.RegisterOptions{Name: workflows.TypeBulk})
 	w.RegisterWorkflowWithOptions(trial.Workflow, workflow.RegisterOptions{Name: workflows.TypeTry})
 
 	runner := &activities.Runner{
@@ -120,6 +127,9 @@ func New(o Options) worker.Worker {
 	w.RegisterActivityWithOptions(notifies.Targets, activity.RegisterOptions{Name: notify.TypeTargets})
 	tries := &trials.Trials{Runner: runner}
 	w.RegisterActivityWithOptions(tries.Try, activity.RegisterOptions{Name: trials.TypeTry})
+	if o.Bulk != nil {
+		w.RegisterActivityWithOptions((&bulk.Activities{Do: o.Bulk}).Change, activity.RegisterOptions{Name: bulk.TypeChange})
+	}
 	looks := &lookups.Lookups{Converter: o.Converter}
 	w.RegisterActivityWithOptions(runner.Run, activity.RegisterOptions{Name: activities.TypeAction})
 	w.RegisterActivityWithOptions(looks.Registrations, activity.RegisterOptions{Name: lookups.TypeRegistrations})

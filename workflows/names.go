@@ -15,6 +15,7 @@ const (
 	TypeSubscription = "Subscription"
 
 	TypeNotifications = "Notifications" // delivers the alerts of a collection's jobs; see notification.Shard
+	TypeBulk          = "Bulk"          // changes many jobs of a collection
 	TypeTry           = "Try"           // sends the action of a definition once that is not saved
 )
 

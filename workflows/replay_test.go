@@ -16,6 +16,7 @@ import (
 
 	"almanac/internal/workflowtest"
 	"almanac/workflows"
+	"almanac/workflows/bulk"
 	"almanac/workflows/installation"
 	"almanac/workflows/jobloop"
 	"almanac/workflows/notifier"
@@ -50,6 +51,7 @@ var recordedScenarios = []string{
 	"0.1-notifications",
 	"0.1-installation",
 	"0.1-try",
+	"0.1-bulk",
 }
 
 func recordedHistories(t *testing.T) []string {
@@ -79,7 +81,7 @@ func readHistory(t *testing.T, file string) *history.History {
 }
 
 // replay replays a history with the given implementations of the workflows.
-func replay(t *testing.T, file string, ofJob, ofCollection, ofSubscription, ofNotifications, ofInstallation, ofTrial any) error {
+func replay(t *testing.T, file string, ofJob, ofCollection, ofSubscription, ofNotifications, ofInstallation, ofTrial, ofBulk any) error {
 	t.Helper()
 	r := worker.NewWorkflowReplayer()
 	r.RegisterWorkflowWithOptions(ofJob, workflow.RegisterOptions{Name: workflows.TypeJob})
@@ -87,6 +89,7 @@ func replay(t *testing.T, file string, ofJob, ofCollection, ofSubscription, ofNo
 	r.RegisterWorkflowWithOptions(ofNotifications, workflow.RegisterOptions{Name: workflows.TypeNotifications})
 	r.RegisterWorkflowWithOptions(ofSubscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
 	r.RegisterWorkflowWithOptions(ofInstallation, workflow.RegisterOptions{Name: workflows.TypeInstallation})
+	r.RegisterWorkflowWithOptions(ofBulk, workflow.RegisterOptions{Name: workflows.TypeBulk})
 	r.RegisterWorkflowWithOptions(ofTrial, workflow.RegisterOptions{Name: workflows.TypeTry})
 	return r.ReplayWorkflowHistory(workflowtest.Silent, readHistory(t, file))
 }
@@ -96,7 +99,7 @@ func TestReplay(t *testing.T) {
 	for _, file := range recordedHistories(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			require.NoError(t, replay(t, file, jobloop.Workflow, registries.Collection, registries.Subscription, notifier.Workflow, installation.Workflow, trial.Workflow))
+			require.NoError(t, replay(t, file, jobloop.Workflow, registries.Collection, registries.Subscription, notifier.Workflow, installation.Workflow, trial.Workflow, bulk.Workflow))
 		})
 	}
 }
@@ -140,7 +143,7 @@ func TestReplayCanFail(t *testing.T) {
 	for _, file := range recordedHistories(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			require.ErrorContains(t, replay(t, file, stranger, stranger, stranger, stranger, stranger, stranger), "TMPRL1100")
+			require.ErrorContains(t, replay(t, file, stranger, stranger, stranger, stranger, stranger, stranger, stranger), "TMPRL1100")
 		})
 	}
 }
@@ -148,7 +151,7 @@ func TestReplayCanFail(t *testing.T) {
 func TestAWorkflowThatAlmanacDidNotStartEndsAndSaysSo(t *testing.T) {
 	t.Parallel()
 	for name, function := range map[string]any{
-		workflows.TypeJob: jobloop.Workflow, workflows.TypeCollection: registries.Collection, workflows.TypeSubscription: registries.Subscription, workflows.TypeNotifications: notifier.Workflow, workflows.TypeTry: trial.Workflow,
+		workflows.TypeJob: jobloop.Workflow, workflows.TypeCollection: registries.Collection, workflows.TypeSubscription: registries.Subscription, workflows.TypeNotifications: notifier.Workflow, workflows.TypeTry: trial.Workflow, workflows.TypeBulk: bulk.Workflow,
 	} {
 		env := workflowtest.NewEnvironment()
 		env.RegisterWorkflowWithOptions(function, workflow.RegisterOptions{Name: name})

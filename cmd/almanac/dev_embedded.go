@@ -68,7 +68,7 @@ func runNode(ctx context.Context, p *wiring.Process, announce func(node)) error 
 		return fmt.Errorf("connect to the embedded Temporal: %w", err)
 	}
 	defer temporal.Close()
-	stop, err := startWorker(p, temporal, data)
+	stop, err := startWorker(p, temporal, options)
 	if err != nil {
 		return err
 	}

@@ -6,12 +6,14 @@ import (
 	"net"
 
 	"github.com/spf13/cobra"
-	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/client"
 
 	"almanac/activities/journal"
 	"almanac/cmd/almanac/internal/settings"
 	"almanac/cmd/almanac/internal/wiring"
+	"almanac/internal/audit/header"
 	"almanac/internal/files"
+	"almanac/scheduler"
 	"almanac/scheduler/readiness"
 	"almanac/scheduler/setup"
 	"almanac/worker"
@@ -41,6 +43,7 @@ func runWorker(ctx context.Context, p *wiring.Process) error {
 		return err
 	}
 	defer p.Telemetry.Stop(ctx)
+	options.Interceptors = append(options.Interceptors, header.ForClient(options.DataConverter)) // for changes of many jobs
 	var own []string
 	var l net.Listener // nil: no probes
 	if p.WorkerListen != "" {
@@ -66,7 +69,7 @@ func runWorker(ctx context.Context, p *wiring.Process) error {
 	case err != nil:
 		return fmt.Errorf("look for the namespace %q: %w", options.Namespace, err)
 	}
-	stop, err := startWorker(p, temporal, options.DataConverter)
+	stop, err := startWorker(p, temporal, options)
 	if err != nil {
 		return err
 	}
@@ -82,12 +85,15 @@ func runWorker(ctx context.Context, p *wiring.Process) error {
 }
 
 // startWorker starts a worker. Call stop to end it.
-func startWorker(p *wiring.Process, temporal *worker.Client, data converter.DataConverter) (stop func(), err error) {
+func startWorker(p *wiring.Process, temporal *worker.Client, o client.Options) (stop func(), err error) {
+	data := o.DataConverter
 	outcomes, err := openJournal(p)
 	if err != nil {
 		return nil, err
 	}
+	changes := scheduler.New(scheduler.Options{Client: temporal, Namespace: o.Namespace, Converter: data, Limits: &p.Limits, Log: p.Log})
 	w := worker.New(worker.Options{
+		Bulk:   changes.Bulk,
 		Client: temporal, Converter: data, Senders: p.Senders.ByType(), Notifies: p.Senders.Notifications(),
 		PublicURL: p.LinkBase(), MaxHold: p.MaxHold, PerHost: p.PerHost, Log: p.Log, Telemetry: p.Telemetry,
 		Journal: outcomes, Only: p.Data != "", Version: p.Build.Version,

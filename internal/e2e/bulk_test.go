@@ -3,11 +3,16 @@ package e2e_test
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"path"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"almanac/job"
+	"almanac/job/input"
 )
 
 // selectJobs selects jobs of a collection for an action, and returns the answer.
@@ -75,4 +80,64 @@ func TestManyJobsAreChangedTogether(t *testing.T) {
 	require.Len(t, target.all(), 2, "and nothing else ran")
 	r = call(t, http.MethodPost, c+"/bulkRun", fmt.Sprintf(`{"selection":%q}`, gone.get("selection")))
 	require.Equal(t, http.StatusBadRequest, r.code, "a selection is for its action")
+}
+
+// selectionOf returns a selection of two jobs of which the second was changed since, and of many that are not there.
+func selectionOf(t *testing.T, s *stack, jobs string) string {
+	t.Helper()
+	found, err := s.service.Job(t.Context(), key(jobs, "a"))
+	require.NoError(t, err)
+	many := input.Selection{Action: job.BulkDisable, Jobs: []job.BulkJob{{Name: "a", Generation: found.Generation}, {Name: "b", Generation: 1}}}
+	for i := range 199 {
+		many.Jobs = append(many.Jobs, job.BulkJob{Name: fmt.Sprint("none", i), Generation: 1})
+	}
+	return `{"selection":"` + many.Text(time.Now()) + `"}`
+}
+
+// disabledByOperation disables jobs by an operation, and returns where its results are and the results.
+func disabledByOperation(t *testing.T, jobs, selection string) (location string, results reply) {
+	t.Helper()
+	r := call(t, http.MethodPost, strings.TrimSuffix(jobs, "/jobs")+"/bulkDisable", selection)
+	require.Equal(t, http.StatusAccepted, r.code, r.body)
+	location = r.head.Get("Location")
+	eventually(t, "end of the operation", func() bool {
+		results = call(t, http.MethodGet, location, "")
+		return results.code == http.StatusOK
+	})
+	return location, results
+}
+
+func TestMoreThanTwoHundredJobsAreChangedByAnOperationThatIsRepeatedSafely(t *testing.T) {
+	t.Parallel()
+	s := use(t)
+	jobs := s.collection(t) + "/jobs"
+	created(t, jobs+"/a", get("http://127.0.0.1:1/", later))
+	created(t, jobs+"/b", get("http://127.0.0.1:1/", later))
+	selection := selectionOf(t, s, jobs)
+	location, results := disabledByOperation(t, jobs, selection)
+	require.Equal(t, 201, results.count("value"))
+	require.Equal(t, "Done", results.get("value.0.properties.status"), results.body)
+	require.Equal(t, "ChangedSince", results.get("value.1.properties.status"))
+	require.Equal(t, "Missing", results.get("value.200.properties.status"))
+	status(t, jobs+"/a", "properties.state", "disabled")
+	status(t, jobs+"/b", "properties.state", "enabled")
+	require.Equal(t, "127.0.0.1", call(t, http.MethodGet, jobs+"/a/changes", "").get("value.0.properties.clientIpAddress"), "who asked for it")
+
+	again, same := disabledByOperation(t, jobs, selection)
+	require.Equal(t, location, again)
+	require.Equal(t, results.body, same.body)
+	u, err := url.Parse(location)
+	require.NoError(t, err)
+	operation := call(t, http.MethodGet, strings.TrimSuffix(jobs, "/jobs")+"/operations/"+path.Base(u.Path), "")
+	require.Equal(t, "Succeeded", operation.get("status"), operation.body)
+	require.Equal(t, http.StatusNotFound, call(t, http.MethodGet, strings.TrimSuffix(jobs, "/jobs")+"/bulkResults/bulk.none", "").code)
+}
+
+func bulkLife(t *testing.T, s *stack, jobs string) string {
+	t.Helper()
+	created(t, jobs+"/a", get("http://127.0.0.1:1/", later))
+	location, _ := disabledByOperation(t, jobs, selectionOf(t, s, jobs))
+	u, err := url.Parse(location)
+	require.NoError(t, err)
+	return key(jobs, "a").Collection.BulkWorkflowID(path.Base(u.Path)[len("bulk."):])
 }

@@ -27,6 +27,7 @@ import (
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/workflows"
+	"almanac/workflows/bulk"
 	"almanac/workflows/installation"
 	"almanac/workflows/jobloop"
 	"almanac/workflows/jobloop/state"
@@ -70,6 +71,7 @@ func TestHistoriesReplay(t *testing.T) {
 		"collection-plans":    collectionPlans,
 		"subscription":        subscriptionLife,
 		"try":                 trialLife,
+		"bulk":                bulkLife,
 
 		"job-notifications":        jobNotifications,
 		"collection-notifications": collectionNotifications,
@@ -94,6 +96,7 @@ func replay(t *testing.T, name string, all []*history.History) {
 		r.RegisterWorkflowWithOptions(notifier.Workflow, workflow.RegisterOptions{Name: workflows.TypeNotifications})
 		r.RegisterWorkflowWithOptions(registries.Subscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
 		r.RegisterWorkflowWithOptions(installation.Workflow, workflow.RegisterOptions{Name: workflows.TypeInstallation})
+		r.RegisterWorkflowWithOptions(bulk.Workflow, workflow.RegisterOptions{Name: workflows.TypeBulk})
 		r.RegisterWorkflowWithOptions(trial.Workflow, workflow.RegisterOptions{Name: workflows.TypeTry})
 		if *record { // before the replay, which changes search attributes in h
 			write(t, fmt.Sprintf("%s-%s-%d", historyVersion, name, i+1), h)

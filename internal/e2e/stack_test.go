@@ -183,7 +183,11 @@ func (o setup) start(ctx context.Context) (_ *stack, _ func(), err error) {
 		return nil, nil, err
 	}
 	stops = append(stops, all.Close)
+	limits := input.DefaultLimits()
+	limits.MinRetryInterval = time.Second // tests do not wait 15 s
+	service := scheduler.New(scheduler.Options{Client: c, Converter: data, Limits: &limits, Log: o.log})
 	w := worker.New(worker.Options{
+		Bulk:    service.Bulk,
 		Version: "e2e",
 		Client:  c, Converter: data, Senders: all.ByType(), Notifies: all.Notifications(), Log: o.log, Slots: o.slots, PerHost: o.perHost, MaxHold: activities.DefaultMaxHold,
 		Now: func() time.Time { return time.Now().Add(o.skew) },
@@ -193,9 +197,6 @@ func (o setup) start(ctx context.Context) (_ *stack, _ func(), err error) {
 	}
 	stopWorker := sync.OnceFunc(w.Stop)
 	stops = append(stops, stopWorker)
-	limits := input.DefaultLimits()
-	limits.MinRetryInterval = time.Second // tests do not wait 15 s
-	service := scheduler.New(scheduler.Options{Client: c, Converter: data, Limits: &limits, Log: o.log})
 	front := httptest.NewServer(api.New(service, api.Options{Limits: &limits, CheckTarget: all.Check, Log: o.log}))
 	stops = append(stops, front.Close)
 	return &stack{url: front.URL, address: server.Address(), temporal: c.Client, service: service, stopWorker: stopWorker}, stop, nil

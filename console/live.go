@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -156,9 +157,13 @@ func (s *Console) look(p *page, see func(*page) (sight, error)) (sight, error) {
 	if now.Before(of.until) && of.changes == changes || now.Sub(of.at) < leastApart {
 		return of.seen, of.failed
 	}
+	p.ctx = context.WithoutCancel(p.ctx) // other pages are answered by it, too
 	defer p.limit()()
 	of.seen, of.failed = see(p)
 	of.changes, of.at, of.until = changes, now, now.Add(of.seen.next(now))
+	if of.failed != nil {
+		of.until = now.Add(lookSoon)
+	}
 	return of.seen, of.failed
 }
 

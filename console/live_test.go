@@ -124,6 +124,29 @@ func TestAChangeElsewhereIsSeenAfterAWhileOrWhenSomethingIsDue(t *testing.T) {
 	require.Equal(t, looks+1, m.with("/summaries"))
 }
 
+func TestAPageLearnsWhyItIsToldNothingAndGoesOn(t *testing.T) {
+	t.Parallel()
+	clock, broken := now, false
+	_, h := stored(t, &apitest.Memory{})
+	m := &meddler{Handler: h, instead: func(w http.ResponseWriter, r *http.Request) bool {
+		if broken {
+			w.Header().Set("Retry-After", "3")
+			http.Error(w, `{"error":{"code":"ServiceUnavailable","message":"not now"}}`, http.StatusServiceUnavailable)
+		}
+		return broken
+	}}
+	b := at(t, m, console.Options{}, &clock)
+	ask := asked(t, b.get("/console/jobs"))
+	broken = true
+	refused := b.get(ask)
+	require.Equal(t, http.StatusServiceUnavailable, refused.status)
+	require.NotEmpty(t, refused.header.Get("Retry-After"))
+	require.Empty(t, refused.text)
+	broken = false
+	clock = clock.Add(2 * time.Second)
+	require.Equal(t, http.StatusNoContent, b.get(ask).status)
+}
+
 func TestActivityIsToldHowManyEntriesAreNew(t *testing.T) {
 	t.Parallel()
 	clock := now.Add(-59*time.Minute - time.Second)

@@ -208,7 +208,7 @@ if (edit) {
   const touched = new Set(all('[aria-invalid]').map((e) => e.id));
   addEventListener('beforeunload', (e) => { if (dirty && !sent) e.preventDefault() });
   addEventListener('pageshow', () => { sent = false });
-  document.addEventListener('submit', () => { sent = true });
+  edit.addEventListener('submit', () => { sent = true });
   edit.addEventListener('input', (/** @type {Event} */ e) => {
     const field = /** @type {HTMLInputElement} */ (e.target), form = field.form;
     if (!form) return;
@@ -226,19 +226,23 @@ if (edit) {
     body.set('do', 'check');
     const to = await page(form.action, body, mine.signal);
     if (mine.signal.aborted || !to || !one('.edit', to)) return;
+    const onesided = one('[data-forgotten], #e-json', to); // the other side would lose what was written
     swap('.runs', to);
-    swap('.savebar', to);
+    swap('.savebar > .err', to);
+    swap('[data-diff]', to);
+    const wrong = one('[data-wrong]');
+    if (wrong && !one('[data-wrong]', to)) wrong.remove(); else if (wrong) swap('[data-wrong]', to);
     for (const e of all('[id^="e-"]')) e.remove();
     for (const field of all('[id^="f-"]', edit)) {
       const now = one(`#${CSS.escape(field.id)}`, to), error = one(`#${CSS.escape('e-' + field.id.slice(2))}`, to);
-      const wrong = error && (touched.has(field.id) || field.id === 'f-json');
+      const shown = error && (touched.has(field.id) || field.id === 'f-json');
       for (const name of ['aria-invalid', 'aria-describedby']) {
-        const value = wrong && now?.getAttribute(name);
+        const value = shown && now?.getAttribute(name);
         if (value) field.setAttribute(name, value); else field.removeAttribute(name);
       }
-      if (wrong) field.closest('.f, .stack')?.append(document.adoptNode(error));
+      if (shown) field.closest('.f, .stack')?.append(document.adoptNode(error));
     }
-    if (one('[data-forgotten]', to) || one('[data-broken]', to)) return; // the other side would lose what was written
+    if (onesided) return;
     if (form.id === 'f') return copy(one('#f-json'), one('#f-json', to));
     one('#f input[name=definition]').value = one('#f-json').value;
     for (const field of all('#f [id^="f-"], #f input[type=checkbox]')) copy(field, twin(field, to));

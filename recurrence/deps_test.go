@@ -12,7 +12,7 @@ import (
 // An importer gets the standard library, and no copy of the time zone database, which it can import itself.
 func TestTheLibraryImportsTheStandardLibraryOnly(t *testing.T) {
 	t.Parallel()
-	output, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{.Standard}} {{.ImportPath}}", "almanac/recurrence", "almanac/recurrence/cron", "almanac/recurrence/rrule").CombinedOutput()
+	output, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{.Standard}} {{.ImportPath}}", "almanac/recurrence", "almanac/recurrence/cron", "almanac/recurrence/rrule", "almanac/recurrence/calendars").CombinedOutput()
 	require.NoError(t, err, string(output))
 	packages := strings.Split(strings.TrimSpace(string(output)), "\n")
 	assert.Contains(t, packages, "true time")

@@ -247,6 +247,19 @@ func (s *Schedule) Include(times ...time.Time) *Schedule {
 	return &with
 }
 
+// OnDays returns the schedule on those of its dates that a function keeps, which are days since 1970-01-01. The function
+// must be pure. Where it keeps none of the dates of 100 years, the schedule ends. A rule of minutes or hours has no dates:
+// that is a [*FieldError]. The receiver does not change.
+func (s *Schedule) OnDays(keep func(day int64) bool) (*Schedule, error) {
+	kept, ok := grid.OnDays(s.grid, keep)
+	if !ok {
+		return nil, &FieldError{Field: "Frequency", Value: s.rule.Frequency, Allowed: "day, week, month or year"}
+	}
+	on := *s
+	on.grid = kept
+	return &on, nil
+}
+
 // disjoint sorts stretches and joins those that touch.
 func disjoint(all []stretch) []stretch {
 	slices.SortFunc(all, func(a, b stretch) int { return cmp.Compare(a.from, b.from) })

@@ -178,6 +178,12 @@ func (s *Series) prev(to int64) (int64, bool) {
 	return 0, false
 }
 
+// Excludes reports whether an exclusion covers a time, whether a schedule has an instant then or not.
+func (s *Series) Excludes(at time.Time) bool {
+	_, _, excluded := s.removedAt(at.Unix())
+	return excluded
+}
+
 // Removed returns the index of the first exclusion that removes an instant of the schedules, and whether there is one.
 // There is none at a time at which no schedule has an instant.
 func (s *Series) Removed(at time.Time) (index int, ok bool) {

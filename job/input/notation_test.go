@@ -93,6 +93,12 @@ func TestARecurrenceInAnotherNotation(t *testing.T) {
 	}
 }
 
+func TestTheRunAtOnceMayBeExcluded(t *testing.T) {
+	t.Parallel()
+	d := mustParse(t, withRecurrence(`{"frequency":"day","schedule":{"hours":[9],"minutes":[0]},"exclusions":["2026-01-10"]}`))
+	require.Equal(t, "01-11T09:00 01-12T09:00", firstRuns(t, &d, 2))
+}
+
 func TestADTSTARTStandsForTheStartTime(t *testing.T) {
 	t.Parallel()
 	d := mustParse(t, withRecurrence(`{"rrule":"DTSTART;TZID=Europe/Stockholm:20260401T090000\nRRULE:FREQ=DAILY"}`))

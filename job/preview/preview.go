@@ -46,7 +46,8 @@ func (p Preview) Run() Result {
 		}
 		r.Occurrences = append(r.Occurrences, t)
 	}
-	r.Notes = p.notes(len(r.Occurrences) == 0)
+	atOnce := len(r.Occurrences) > 0 && r.Occurrences[0].Equal(p.Now.Truncate(time.Second))
+	r.Notes = p.notes(len(r.Occurrences) == 0, atOnce)
 	action := &p.Definition.Action
 	for _, a := range []struct {
 		path string
@@ -82,8 +83,8 @@ func sentURI(r *kind.Request) string {
 	return ""
 }
 
-// notes returns explanations of a surprising result. never means that there are no occurrences.
-func (p Preview) notes(never bool) []string {
+// notes returns explanations of a surprising result: there are no occurrences, or the first one is the creation.
+func (p Preview) notes(never, atOnce bool) []string {
 	d := p.Definition
 	switch {
 	case never && d.Recurrence != nil && len(d.Recurrence.Exclusions) > 0 && p.withoutExclusions():
@@ -94,7 +95,7 @@ func (p Preview) notes(never bool) []string {
 		return []string{"The job would never run, because its endTime, " + p.late() + ". It would be accepted, and be completed at once."}
 	case d.State == job.StateDisabled:
 		return []string{"The state is disabled: nothing runs until the job is enabled."}
-	case d.StartTime == nil && d.Recurrence.Notated():
+	case d.StartTime == nil && d.Recurrence != nil && !atOnce:
 		return nil
 	case d.StartTime == nil && d.Recurrence != nil:
 		return []string{"The first occurrence is the creation of the job itself, because startTime is absent. Give a startTime to begin at another time."}

@@ -78,7 +78,9 @@ func Of(d *job.Definition, created time.Time) (*Timetable, error) {
 	if t.atOnce && r.Notated() {
 		t.atOnce, t.later = false, true
 	}
-	t.schedule, err = r.Series(anchor)
+	if t.schedule, err = r.Series(anchor); err == nil && t.atOnce && t.schedule.Excludes(anchor) {
+		t.atOnce = false
+	}
 	t.count, t.zone = r.Count, r.TimeZone
 	if r.EndTime != nil {
 		t.end = r.EndTime.Unix()

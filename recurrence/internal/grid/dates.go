@@ -115,6 +115,40 @@ func (g *wallGrid) OnDate(day int64) bool {
 	return ok && next == day
 }
 
+// OnDays returns the grid on those of its dates that a function keeps; false if it is none of dates.
+func OnDays(g Grid, keep func(day int64) bool) (Grid, bool) {
+	dates, ok := g.(*wallGrid)
+	if !ok {
+		return nil, false
+	}
+	on := *dates
+	on.calendar = kept{dates.calendar, keep}
+	on.atAnchor = dates.atAnchor && keep(floorDiv(on.anchor+on.zone.offset(on.anchor), secondsPerDay))
+	return &on, true
+}
+
+// kept are the dates of a calendar that a function keeps.
+type kept struct {
+	calendar
+	keep func(day int64) bool
+}
+
+// maxKeptGap is how many days are looked at for one that is kept: 100 years.
+const maxKeptGap = 36_525
+
+func (c kept) next(day int64) (int64, bool) {
+	for last := day + maxKeptGap; ; day++ {
+		next, ok := c.calendar.next(day)
+		if !ok || next > last {
+			return 0, false
+		}
+		if c.keep(next) {
+			return next, true
+		}
+		day = next
+	}
+}
+
 // nextSkipped returns the first instant at or after from, in the shifted part of a span, that stands for a
 // skipped local time of the rule.
 func (g *wallGrid) nextSkipped(from int64, s span) int64 {

@@ -1,0 +1,231 @@
+package calendars
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"almanac/recurrence"
+	"almanac/recurrence/internal/grid"
+)
+
+// A Policy is what becomes of an occurrence on a day that a calendar matches.
+type Policy int
+
+// The policies. Those that move do so by up to MaxReach days; the last two go the other way if that leaves the month.
+const (
+	Skip Policy = iota // it is skipped
+	Only               // it runs; on other days it is skipped
+	NextWorkingDay
+	PreviousWorkingDay
+	NextWorkingDayInMonth
+	PreviousWorkingDayInMonth
+)
+
+var policyNames = [...]string{"skip", "only", "nextWorkingDay", "previousWorkingDay", "nextWorkingDayInMonth", "previousWorkingDayInMonth"}
+
+// ParsePolicy returns the policy with that name.
+func ParsePolicy(name string) (Policy, bool) {
+	i := slices.Index(policyNames[:], name)
+	return Policy(max(i, 0)), i >= 0
+}
+
+// String returns the policy's name.
+func (p Policy) String() string { return policyNames[p] }
+
+// Moves reports whether the policy moves occurrences.
+func (p Policy) Moves() bool { return p >= NextWorkingDay }
+
+func (p Policy) inMonth() bool { return p >= NextWorkingDayInMonth }
+
+// direction returns 1 for later days, and -1 for earlier ones.
+func (p Policy) direction() Date {
+	if p == PreviousWorkingDay || p == PreviousWorkingDayInMonth {
+		return -1
+	}
+	return 1
+}
+
+// A Use is a calendar of a job, under a name that no other one of the job has.
+type Use struct {
+	Name    string
+	OnMatch Policy
+	Table   *Table
+}
+
+// uses are the calendars of a job in their order.
+type uses struct {
+	all  []Use
+	zone *time.Location // of the job
+}
+
+// date returns the date of an instant in a zone.
+func date(t int64, zone *time.Location) Date {
+	local := t
+	if zone != time.UTC {
+		_, offset := time.Unix(t, 0).In(zone).Zone()
+		local += int64(offset)
+	}
+	day := local / secondsPerDay
+	if local%secondsPerDay < 0 {
+		day--
+	}
+	return Date(day)
+}
+
+// objects returns the first calendar that objects to an instant, with the date that the instant has for it; -1 if all
+// take it for one of a working day. floating is the date in the job's zone.
+func (u *uses) objects(t int64, floating Date) (int, Date) {
+	for i := range u.all {
+		use := &u.all[i]
+		d := floating
+		if use.Table.location != nil {
+			d = date(t, use.Table.location)
+		}
+		if use.Table.Matches(d) != (use.OnMatch == Only) {
+			return i, d
+		}
+	}
+	return -1, 0
+}
+
+// floatingWorking reports whether a date is a working day if all calendars are taken as floating.
+func (u *uses) floatingWorking(d Date) bool {
+	for i := range u.all {
+		if u.all[i].Table.Matches(d) != (u.all[i].OnMatch == Only) {
+			return false
+		}
+	}
+	return true
+}
+
+// skipTo returns the first date after d, in a direction, that may be a working day: calendars that match many days in a
+// row for one reason are passed at once.
+func (u *uses) skipTo(d, direction Date, object int) Date {
+	use := &u.all[object]
+	if direction > 0 && use.Table.location == nil && use.OnMatch != Only {
+		if last, off := use.Table.offUntil(d); off {
+			return last + 1
+		}
+	}
+	return d + direction
+}
+
+// at returns the instant of a local time of day, in seconds, on a date.
+func (u *uses) at(d Date, clock int64) int64 { return grid.Wall(u.zone, int64(d)*secondsPerDay+clock) }
+
+// move returns the working day to which an occurrence moves that calendar object objects to; false if there is none.
+func (u *uses) move(t int64, day Date, clock int64, object int) (int64, bool) {
+	policy := u.all[object].OnMatch
+	direction := policy.direction()
+	if due, ok := u.search(day, clock, direction, policy.inMonth(), object); ok {
+		return due, true
+	}
+	if policy.inMonth() {
+		return u.search(day, clock, -direction, true, object)
+	}
+	return 0, false
+}
+
+// search returns the first working day in a direction from a date on which an instant is off.
+func (u *uses) search(day Date, clock int64, direction Date, inMonth bool, object int) (int64, bool) {
+	month := 0
+	if inMonth {
+		month = day.month()
+	}
+	for d := u.skipTo(day, direction, object); (d-day)*direction <= MaxReach; {
+		t := u.at(d, clock)
+		if inMonth && date(t, u.zone).month() != month {
+			return 0, false
+		}
+		if object, _ = u.objects(t, date(t, u.zone)); object < 0 {
+			return t, true
+		}
+		d = u.skipTo(d, direction, object)
+	}
+	return 0, false
+}
+
+// fromNow returns the first working day from an instant on, on which a time of day is not past; in a month if month is
+// not negative.
+func (u *uses) fromNow(now, clock int64, month int) (int64, bool) {
+	today := date(now, u.zone)
+	for d := today; d <= today+MaxReach; d++ {
+		t := u.at(d, clock)
+		if t < now || month >= 0 && date(t, u.zone).month() != month {
+			continue
+		}
+		if object, _ := u.objects(t, date(t, u.zone)); object < 0 {
+			return t, true
+		}
+	}
+	return 0, false
+}
+
+// clockOf returns the local time of day of an instant, in seconds.
+func (u *uses) clockOf(t int64) int64 {
+	_, offset := time.Unix(t, 0).In(u.zone).Zone()
+	local := t + int64(offset)
+	return local - int64(date(t, u.zone))*secondsPerDay
+}
+
+// WorkingDays returns the schedule on the n-th working days of its months alone: 1 is the first one, -1 the last. They
+// are those of calendars that are all taken as floating.
+func WorkingDays(s *recurrence.Schedule, numbers []int, calendars []Use) (*recurrence.Schedule, error) {
+	u := uses{all: calendars}
+	return s.OnDays(func(day int64) bool { return u.number(Date(day), numbers) != 0 })
+}
+
+// number returns which of some numbers of working days a date has in its month, a positive one before a negative one; 0
+// for none.
+func (u *uses) number(d Date, numbers []int) int {
+	if !u.floatingWorking(d) {
+		return 0
+	}
+	year, month, day := d.time().Date()
+	first := d - Date(day-1)
+	last := DateOf(year, month+1, 1) - 1
+	before, after := 1, -1
+	for other := first; other < d; other++ {
+		if u.floatingWorking(other) {
+			before++
+		}
+	}
+	if slices.Contains(numbers, before) {
+		return before
+	}
+	for other := d + 1; other <= last; other++ {
+		if u.floatingWorking(other) {
+			after--
+		}
+	}
+	if slices.Contains(numbers, after) {
+		return after
+	}
+	return 0
+}
+
+// CheckUses returns an error for each bad use of a calendar; elapsed says that the job has a rule of minutes or hours,
+// which cannot be moved by days.
+func CheckUses(all []Use, elapsed bool) error {
+	var errs []error
+	bad := func(field string, value any, allowed string) {
+		errs = append(errs, &recurrence.FieldError{Field: field, Value: value, Allowed: allowed})
+	}
+	if len(all) > MaxCalendars {
+		bad("Calendars", len(all), fmt.Sprintf("at most %d", MaxCalendars))
+	}
+	for i, use := range all {
+		field := fmt.Sprintf("Calendars[%d]", i)
+		if slices.ContainsFunc(all[:i], func(o Use) bool { return o.Name == use.Name }) {
+			bad(field+".Name", use.Name, "a name that no other calendar of the job has")
+		}
+		if use.OnMatch < Skip || use.OnMatch > PreviousWorkingDayInMonth {
+			bad(field+".OnMatch", int(use.OnMatch), "a policy")
+		} else if use.OnMatch.Moves() && elapsed {
+			bad(field+".OnMatch", use.OnMatch.String(), "skip or only with a rule of minutes or hours")
+		}
+	}
+	return errors.Join(errs...)
+}

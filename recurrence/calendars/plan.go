@@ -76,6 +76,8 @@ type Plan struct {
 	before map[identity]fate // what an earlier plan says of occurrences around at; nil: there is none
 	moves  bool
 	holds  bool
+
+	settled int64 // see settledAt
 }
 
 // An identity is what an occurrence is known by: its nominal time, or month, number and time of day.
@@ -90,6 +92,7 @@ type identity struct {
 type fate struct {
 	decided bool
 	due     int64 // by calendars alone; math.MinInt64 if they skip it
+	isHeld  bool  // a blackout made it due later
 	held    BlackoutPolicy
 }
 
@@ -104,6 +107,7 @@ func NewPlan(in Input, at time.Time) *Plan {
 	}
 	p.moves = slices.ContainsFunc(in.Calendars, func(u Use) bool { return u.OnMatch.Moves() })
 	p.holds = slices.ContainsFunc(in.Blackouts, func(b Blackout) bool { return b.OnMatch != SkipInBlackout })
+	p.settled = p.settledAt()
 	return p
 }
 
@@ -111,13 +115,14 @@ func NewPlan(in Input, at time.Time) *Plan {
 func (p *Plan) Change(in Input, at time.Time) *Plan {
 	next := NewPlan(in, at)
 	next.before = map[identity]fate{}
+	next.settled = next.settledAt()
 	reach := int64(2*MaxReach+3) * secondsPerDay
 	for _, one := range p.settle(next.at-reach, next.at+reach) {
 		decision := one.nominal
 		if one.Ran() {
 			decision = one.due
 		}
-		next.before[one.id] = fate{decided: one.discarded || decision <= next.at, due: one.byCalendars, held: one.policy}
+		next.before[one.id] = fate{decided: one.discarded || decision <= next.at, due: one.byCalendars, isHeld: one.Ran() && one.due != one.byCalendars, held: one.policy}
 	}
 	return next
 }
@@ -215,7 +220,7 @@ func (p *Plan) object(o *one, day Date, object int, matched Date) {
 		o.Reason = OnDayOff
 		return
 	}
-	due, ok := p.uses.move(o.nominal, day, p.uses.clockOf(o.nominal), object)
+	due, ok := p.uses.move(&view{zone: p.uses.zone}, day, p.uses.clockOf(o.nominal), object)
 	if !ok {
 		o.Reason = NoWorkingDay
 		return
@@ -227,7 +232,7 @@ func (p *Plan) object(o *one, day Date, object int, matched Date) {
 // which its time of day is not past, if it was planned already or is nominally to come.
 func (p *Plan) tooLate(o *one, known bool, before fate) {
 	switch {
-	case known && before.due == o.due: // a blackout holds it
+	case known && before.isHeld && before.due == o.due:
 		return
 	case !known && o.nominal < p.at:
 		o.discarded = true
@@ -373,8 +378,11 @@ func (p *Plan) Occurrences(from, until time.Time) []Occurrence {
 	var kept []decided
 	for _, o := range p.settle(first, last) {
 		at := o.nominal
-		if o.Ran() {
+		switch {
+		case o.Ran():
 			at = o.due
+		case p.before != nil && !o.discarded: // it was not decided when it was nominally due
+			at = max(at, p.at)
 		}
 		if !o.discarded && at >= max(from.Unix(), p.at) && at <= until.Unix() {
 			kept = append(kept, decided{at, o})
@@ -385,7 +393,10 @@ func (p *Plan) Occurrences(from, until time.Time) []Occurrence {
 	})
 	var all []Occurrence
 	for _, d := range kept {
-		d.o.Due = time.Unix(d.at, 0).UTC()
+		d.o.Due = d.o.Nominal
+		if d.o.Ran() {
+			d.o.Due = time.Unix(d.at, 0).UTC()
+		}
 		all = append(all, d.o.Occurrence)
 	}
 	return all

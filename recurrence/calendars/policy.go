@@ -3,6 +3,7 @@ package calendars
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -60,6 +61,59 @@ type uses struct {
 	zone *time.Location // of the job
 }
 
+// A view reads a zone, and remembers the last span of time in which it has one offset.
+type view struct {
+	zone       *time.Location
+	start, end int64 // instants; the offset holds from start to before end
+	offset     int64
+}
+
+// margin is more than any zone's offset and any change of one.
+const margin = 2 * secondsPerDay
+
+// at returns the offset at an instant.
+func (v *view) at(t int64) int64 {
+	if t >= v.start && t < v.end {
+		return v.offset
+	}
+	if v.zone == time.UTC {
+		v.start, v.end = math.MinInt64, math.MaxInt64
+		return 0
+	}
+	local := time.Unix(t, 0).In(v.zone)
+	_, offset := local.Zone()
+	v.offset = int64(offset)
+	start, end := local.ZoneBounds()
+	v.start, v.end = math.MinInt64, math.MaxInt64
+	if !start.IsZero() {
+		v.start = start.Unix()
+	}
+	if !end.IsZero() {
+		v.end = max(end.Unix(), t+1) // package time takes leap years to end after 365 days
+	}
+	return v.offset
+}
+
+// date returns the date of an instant.
+func (v *view) date(t int64) Date { return dayOf(t + v.at(t)) }
+
+// wall returns the instant of a local time of day on a date.
+func (v *view) wall(d Date, clock int64) int64 {
+	local := int64(d)*secondsPerDay + clock
+	if t := local - v.offset; t-margin >= v.start && t+margin < v.end {
+		return t
+	}
+	return grid.Wall(v.zone, local)
+}
+
+func dayOf(local int64) Date {
+	day := local / secondsPerDay
+	if local%secondsPerDay < 0 {
+		day--
+	}
+	return Date(day)
+}
+
 // date returns the date of an instant in a zone.
 func date(t int64, zone *time.Location) Date {
 	local := t
@@ -67,11 +121,7 @@ func date(t int64, zone *time.Location) Date {
 		_, offset := time.Unix(t, 0).In(zone).Zone()
 		local += int64(offset)
 	}
-	day := local / secondsPerDay
-	if local%secondsPerDay < 0 {
-		day--
-	}
-	return Date(day)
+	return dayOf(local)
 }
 
 // objects returns the first calendar that objects to an instant, with the date that the instant has for it; -1 if all
@@ -116,30 +166,31 @@ func (u *uses) skipTo(d, direction Date, object int) Date {
 func (u *uses) at(d Date, clock int64) int64 { return grid.Wall(u.zone, int64(d)*secondsPerDay+clock) }
 
 // move returns the working day to which an occurrence moves that calendar object objects to; false if there is none.
-func (u *uses) move(t int64, day Date, clock int64, object int) (int64, bool) {
+func (u *uses) move(v *view, day Date, clock int64, object int) (int64, bool) {
 	policy := u.all[object].OnMatch
 	direction := policy.direction()
-	if due, ok := u.search(day, clock, direction, policy.inMonth(), object); ok {
+	if due, ok := u.search(v, day, clock, direction, policy.inMonth(), object); ok {
 		return due, true
 	}
 	if policy.inMonth() {
-		return u.search(day, clock, -direction, true, object)
+		return u.search(v, day, clock, -direction, true, object)
 	}
 	return 0, false
 }
 
 // search returns the first working day in a direction from a date on which an instant is off.
-func (u *uses) search(day Date, clock int64, direction Date, inMonth bool, object int) (int64, bool) {
+func (u *uses) search(v *view, day Date, clock int64, direction Date, inMonth bool, object int) (int64, bool) {
 	month := 0
 	if inMonth {
 		month = day.month()
 	}
 	for d := u.skipTo(day, direction, object); (d-day)*direction <= MaxReach; {
-		t := u.at(d, clock)
-		if inMonth && date(t, u.zone).month() != month {
+		t := v.wall(d, clock)
+		on := v.date(t)
+		if inMonth && on.month() != month {
 			return 0, false
 		}
-		if object, _ = u.objects(t, date(t, u.zone)); object < 0 {
+		if object, _ = u.objects(t, on); object < 0 {
 			return t, true
 		}
 		d = u.skipTo(d, direction, object)

@@ -90,11 +90,11 @@ func (r *Report) Missing() error {
 	}
 	switch {
 	case unwritten > 0 && unread > 0:
-		return fmt.Errorf("%d of %d jobs were not written, and %d things of the files could not be read; the report says why", unwritten, len(r.Jobs), unread)
+		return fmt.Errorf("not all was imported (jobs that were not written: %d of %d; parts of files that could not be read: %d); the report says why", unwritten, len(r.Jobs), unread)
 	case unwritten > 0:
-		return fmt.Errorf("%d of %d jobs were not written; the report says why", unwritten, len(r.Jobs))
+		return fmt.Errorf("not all was imported (jobs that were not written: %d of %d); the report says why", unwritten, len(r.Jobs))
 	case unread > 0:
-		return fmt.Errorf("%d things of the files could not be read; the report names them", unread)
+		return fmt.Errorf("not all was imported (parts of files that could not be read: %d); the report names them", unread)
 	}
 	return nil
 }

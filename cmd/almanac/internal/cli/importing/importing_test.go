@@ -97,7 +97,7 @@ func TestStatuses(t *testing.T) {
 		{[]string{"crontab", filepath.Join(dir, "none")}, exit.Usage, "no such file"},
 		{[]string{"crontab", "--time-zone", "Mars/Phobos", empty}, exit.Usage, "Mars/Phobos"},
 		{[]string{"crontab", "--dry-run", empty}, exit.Failed, "no job was found"},
-		{[]string{"crontab", "--dry-run", reboot}, exit.Failed, "1 of 1 jobs were not written"},
+		{[]string{"crontab", "--dry-run", reboot}, exit.Failed, "jobs that were not written: 1 of 1"},
 		{[]string{"azure", "--dry-run", empty}, exit.Failed, "no job was found"},
 		{[]string{"kubernetes", "--dry-run", empty}, exit.Failed, "no job was found"},
 	} {

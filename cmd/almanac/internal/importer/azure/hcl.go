@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"almanac/cmd/almanac/internal/importer"
 	"almanac/cmd/almanac/internal/importer/source"
 	"almanac/cmd/almanac/internal/importer/value"
 )
@@ -41,9 +43,29 @@ type module struct {
 	locals    map[string]hcl.Expression
 	resources map[string]*hclsyntax.Block // by type.name
 	values    map[string]cty.Value        // variables and locals, by var.x and local.x
+	broken    []brokenLine
 	visiting  int
 	steps     int
 	files     map[string]source.File
+}
+
+// quotedName matches the name of an argument in quotes, which stays where it is without them.
+var quotedName = regexp.MustCompile(`(?m)^([ \t]*)"([A-Za-z_][A-Za-z0-9_-]*)"([ \t]*=[^=])`)
+
+// misnamed returns how many names of arguments are in quotes.
+func misnamed(problems hcl.Diagnostics) (n int) {
+	for _, p := range problems {
+		if p.Summary == "Invalid argument name" {
+			n++
+		}
+	}
+	return n
+}
+
+// A brokenLine is one that Terraform does not take.
+type brokenLine struct {
+	path string
+	line int
 }
 
 type moduleBlock struct {
@@ -115,10 +137,17 @@ func (m *module) parse(file source.File) {
 		return
 	}
 	parsed, problems := hclsyntax.ParseConfig([]byte(text), file.Name, hcl.InitialPos)
+	if problems.HasErrors() { // the language before Terraform 0.12 took names in quotes
+		old := quotedName.ReplaceAllString(text, "$1 $2 $3")
+		if again, rest := hclsyntax.ParseConfig([]byte(old), file.Name, hcl.InitialPos); misnamed(rest) < misnamed(problems) {
+			parsed, problems = again, rest
+		}
+	}
 	for _, p := range problems {
 		line := 0
 		if p.Subject != nil {
 			line = p.Subject.Start.Line
+			m.broken = append(m.broken, brokenLine{file.Path, line})
 		}
 		if m.named[file.Path] {
 			m.c.result.Problem(file.Name, line, "Terraform does not take it: "+p.Summary) // the detail may quote the file
@@ -195,7 +224,12 @@ func (m *module) resource(b moduleBlock) {
 		a := m.body(b.block.Body, instance, 0)
 		a.Line = line
 		if kind == terraformJob {
-			m.c.terraformJob(a, line, true)
+			d := m.c.terraformJob(a, line, true)
+			for _, broken := range m.broken {
+				if end := b.block.Body.EndRange.Start.Line; broken.path == b.file.Path && broken.line >= line && broken.line <= end {
+					d.Say(importer.Never, "", broken.line, "Terraform does not take this line, so a part of the job may be missing")
+				}
+			}
 		} else {
 			m.c.terraformCollection(a, line)
 		}

@@ -3,6 +3,7 @@ package azure
 import (
 	"encoding/base64"
 	"errors"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -238,7 +239,7 @@ func (m *module) named2(root, name string) (cty.Value, []string) {
 	return v, why
 }
 
-var runtimeFunctions = map[string]bool{"timestamp": true, "uuid": true, "plantimestamp": true, "bcrypt": true, "timeadd": true, "templatefile": true}
+var runtimeFunctions = map[string]bool{"timestamp": true, "uuid": true, "plantimestamp": true, "bcrypt": true, "templatefile": true}
 
 var wide = regexp.MustCompile(`%[^a-zA-Z%]*\d{4}`)
 
@@ -294,7 +295,7 @@ var plain = map[string]function.Function{
 	"tolist": stdlib.MakeToFunc(cty.List(cty.DynamicPseudoType)), "tomap": stdlib.MakeToFunc(cty.Map(cty.DynamicPseudoType)),
 	"tonumber": stdlib.MakeToFunc(cty.Number), "tostring": toStringFunction, "jsonencode": stdlib.JSONEncodeFunc, "jsondecode": stdlib.JSONDecodeFunc,
 	"min": stdlib.MinFunc, "max": stdlib.MaxFunc, "floor": stdlib.FloorFunc, "ceil": stdlib.CeilFunc, "formatdate": stdlib.FormatDateFunc,
-	"sort": stdlib.SortFunc, "reverse": stdlib.ReverseListFunc, "slice": stdlib.SliceFunc, "indent": unknownFunction, "list": listFunction,
+	"timeadd": stdlib.TimeAddFunc, "sort": stdlib.SortFunc, "reverse": stdlib.ReverseListFunc, "slice": stdlib.SliceFunc, "indent": unknownFunction, "list": listFunction,
 	"base64encode": ofText(func(s string) (cty.Value, error) {
 		return cty.StringVal(base64.StdEncoding.EncodeToString([]byte(s))), nil
 	}),
@@ -311,10 +312,7 @@ func ofTexts1(f func(s string) string) function.Function {
 
 // functions returns the functions of the module. missing gets the reason of a file that is not there.
 func (m *module) functions(missing *string) map[string]function.Function {
-	all := map[string]function.Function{}
-	for name, f := range plain {
-		all[name] = f
-	}
+	all := maps.Clone(plain)
 	for name := range runtimeFunctions {
 		all[name] = unknownFunction
 	}

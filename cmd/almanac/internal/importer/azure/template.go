@@ -2,6 +2,7 @@ package azure
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"path"
 	"slices"
@@ -87,9 +88,7 @@ func (s *scope) loop(loop *value.Value, name string) *value.Value {
 func (s *scope) copied(name string, i int) *scope {
 	inner := *s
 	inner.copies = map[string]int{}
-	for n, at := range s.copies {
-		inner.copies[n] = at
-	}
+	maps.Copy(inner.copies, s.copies)
 	inner.copies[""], inner.copies[strings.ToLower(name)] = i, i
 	return &inner
 }
@@ -391,9 +390,7 @@ func (s *scope) deployment(r *value.Value, depth int) {
 	}
 	if link := p.Get("parametersLink"); link != nil {
 		s.c.linked(s.eval(link), "parameters", func(doc *value.Value, _ source.File) {
-			for name, v := range parametersOf(doc) {
-				given[name] = v
-			}
+			maps.Copy(given, parametersOf(doc))
 		})
 	}
 	if inner := p.Get("template"); inner != nil {

@@ -46,7 +46,7 @@ func words(command string, e *environment) (list []string, notes []string, err e
 		switch {
 		case err != nil:
 			return nil, nil, err
-		case word == "" && !quoted && s.at == len(s.text):
+		case word == "" && !quoted && s.at >= len(s.text):
 			return list, s.notes, nil
 		case word == "" && !quoted:
 			continue
@@ -86,8 +86,10 @@ func (s *splitter) word() (string, bool, error) {
 			}
 			continue
 		case '\\':
-			s.at++
-			if s.at < len(s.text) && s.text[s.at] != '\n' {
+			if s.at++; s.at == len(s.text) { // it escapes nothing
+				return b.String(), quoted, nil
+			}
+			if s.text[s.at] != '\n' {
 				b.WriteByte(s.text[s.at])
 			}
 		case '$':

@@ -19,6 +19,7 @@ func TestPlainRequests(t *testing.T) {
 	t.Parallel()
 	const form = `"headers":{"Content-Type":"application/x-www-form-urlencoded"},`
 	for command, want := range map[string]string{
+		"curl https://a.example/x \\":                                        `{"uri":"https://a.example/x","method":"GET","followRedirects":false}`,
 		`curl https://a.example/x`:                                           `{"uri":"https://a.example/x","method":"GET","followRedirects":false}`,
 		`/usr/bin/curl -fsSL "https://a.example/x?a=1&b=2" >/dev/null`:       `{"uri":"https://a.example/x?a=1&b=2","method":"GET"}`,
 		`curl -XPUT $BASE/x 2>&1`:                                            `{"uri":"https://a.example/x","method":"PUT","followRedirects":false}`,

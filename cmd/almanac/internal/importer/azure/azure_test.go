@@ -114,6 +114,15 @@ func TestFunctions(t *testing.T) {
 		`toUpper(substring('abcdef', 2, 2))`:            `"CD"`,
 		`replace('a-b-c', '-', '')`:                     `"abc"`,
 		`format('{0}/{1}{{}}', 'x', 4)`:                 `"x/4{}"`,
+		`format('{0:D2}', 4)`:                           `{"$needs":"format with a form that is not known here, or of an argument that is not there"}`,
+		`format('{1}', 4)`:                              `{"$needs":"format with a form that is not known here, or of an argument that is not there"}`,
+		`base64ToString('aGk=')`:                        `"hi"`,
+		`base64ToString('%')`:                           `{"$needs":"base64ToString of what is no text in base64"}`,
+		`uri('http://a.example/b', 'c.json')`:           `"http://a.example/c.json"`,
+		`uri('http://a.example/b/', 'c.json')`:          `"http://a.example/b/c.json"`,
+		`uri('http://a.example/b/', '../c?d=e')`:        `"http://a.example/c?d=e"`,
+		`uri('http://a.example/b/', '/c')`:              `"http://a.example/c"`,
+		`uri('a', 'b')`:                                 `{"$needs":"uri() of what is no whole address"}`,
 		`if(equals(1, 1), 'yes', parameters('none'))`:   `"yes"`,
 		`variables('list')[1]`:                          `"two"`,
 		`variables('o').inner['deep']`:                  `"found"`,
@@ -180,6 +189,20 @@ func TestTerraformIsBounded(t *testing.T) {
 	require.Len(t, r.Jobs, 6)
 	for _, j := range r.Jobs {
 		require.Equal(t, importer.Needs, j.Verdict, "%s: %+v", j.Name, j.Findings)
+	}
+}
+
+// A time that is longer ago than a time.Duration can say.
+func TestTheFirstYear(t *testing.T) {
+	t.Parallel()
+	for _, recurrence := range []string{`{"frequency":"minute","interval":7}`, `{"frequency":"hour","interval":5}`, `{"frequency":"day","interval":3}`, `{"frequency":"month"}`} {
+		r := read(map[string]string{"a.json": `{"name":"c/j","type":"Microsoft.Scheduler/jobCollections/jobs","properties":{"startTime":"0001-01-01T00:00:00Z","action":` +
+			request + `,"recurrence":` + recurrence + `}}`}, "a.json")
+		if r.Jobs[0].Verdict == importer.Never {
+			continue // the API takes no such start
+		}
+		require.NotNil(t, r.Jobs[0].Runs, recurrence)
+		require.True(t, r.Jobs[0].Runs.Equal, "%s %+v", recurrence, r.Jobs[0].Runs.Differences)
 	}
 }
 

@@ -3,10 +3,12 @@ package azure
 import (
 	"encoding/base64"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"almanac/cmd/almanac/internal/importer/value"
 )
@@ -138,17 +140,14 @@ func init() { //nolint:gochecknoinits // the table refers to functions that refe
 	functions = map[string]templateFunction{
 		"concat": strict(concat), "format": strict(format), "replace": ofTexts(3, replace), "resourceid": resourceID,
 		"subscriptionresourceid": resourceID, "extensionresourceid": runtime("extensionResourceId"), "tenantresourceid": resourceID,
-		"tolower": ofTexts(1, func(t []string) string { return strings.ToLower(t[0]) }),
-		"toupper": ofTexts(1, func(t []string) string { return strings.ToUpper(t[0]) }),
-		"trim":    ofTexts(1, func(t []string) string { return strings.TrimSpace(t[0]) }),
-		"base64":  ofTexts(1, func(t []string) string { return base64.StdEncoding.EncodeToString([]byte(t[0])) }),
-		"base64tostring": ofTexts(1, func(t []string) string {
-			text, _ := base64.StdEncoding.DecodeString(t[0])
-			return string(text)
-		}),
-		"uricomponent": ofTexts(1, func(t []string) string { return uriComponent(t[0]) }),
-		"uri":          ofTexts(2, func(t []string) string { return strings.TrimSuffix(t[0], "/") + "/" + strings.TrimPrefix(t[1], "/") }),
-		"string":       strict(toText), "int": strict(toInt), "bool": strict(toBool), "json": strict(fromJSON),
+		"tolower":        ofTexts(1, func(t []string) string { return strings.ToLower(t[0]) }),
+		"toupper":        ofTexts(1, func(t []string) string { return strings.ToUpper(t[0]) }),
+		"trim":           ofTexts(1, func(t []string) string { return strings.TrimSpace(t[0]) }),
+		"base64":         ofTexts(1, func(t []string) string { return base64.StdEncoding.EncodeToString([]byte(t[0])) }),
+		"base64tostring": strict(fromBase64),
+		"uricomponent":   ofTexts(1, func(t []string) string { return uriComponent(t[0]) }),
+		"uri":            strict(resolve),
+		"string":         strict(toText), "int": strict(toInt), "bool": strict(toBool), "json": strict(fromJSON),
 		"substring": strict(substring), "split": strict(split), "join": strict(join), "length": strict(length),
 		"first": strict(first), "last": strict(last), "empty": strict(empty), "contains": strict(contains),
 		"startswith": tests(func(a, b string) bool { return strings.HasPrefix(strings.ToLower(a), strings.ToLower(b)) }),
@@ -199,6 +198,38 @@ func concat(_ *scope, args []*value.Value) *value.Value {
 	return value.Text(b.String(), 0)
 }
 
+func fromBase64(_ *scope, args []*value.Value) *value.Value {
+	t, ok := texts(args)
+	if !ok || len(t) != 1 {
+		return nil
+	}
+	text, err := base64.StdEncoding.DecodeString(t[0])
+	if err != nil || !utf8.Valid(text) {
+		return value.Needed(0, "base64ToString of what is no text in base64")
+	}
+	return value.Text(string(text), 0)
+}
+
+// resolve returns an address relative to another one, as RFC 3986 resolves it.
+func resolve(_ *scope, args []*value.Value) *value.Value {
+	t, ok := texts(args)
+	if !ok || len(t) != 2 {
+		return nil
+	}
+	base, err := url.Parse(t[0])
+	if err != nil || base.Scheme == "" || base.Host == "" {
+		return value.Needed(0, "uri() of what is no whole address")
+	}
+	relative, err := url.Parse(t[1])
+	if err != nil {
+		return value.Needed(0, "uri() with what is no relative address")
+	}
+	return value.Text(base.ResolveReference(relative).String(), 0)
+}
+
+// formItem matches what format replaces.
+var formItem = regexp.MustCompile(`\{(\d+)([^{}]*)\}`)
+
 // format puts texts in place of {0}, {1}.
 func format(_ *scope, args []*value.Value) *value.Value {
 	t, ok := texts(args)
@@ -206,6 +237,11 @@ func format(_ *scope, args []*value.Value) *value.Value {
 		return nil
 	}
 	text := strings.NewReplacer("{{", "\x00", "}}", "\x01").Replace(t[0])
+	for _, item := range formItem.FindAllStringSubmatch(text, -1) {
+		if n, err := strconv.Atoi(item[1]); item[2] != "" || err != nil || n >= len(t)-1 {
+			return value.Needed(0, "format with a form that is not known here, or of an argument that is not there")
+		}
+	}
 	for i, put := range t[1:] {
 		place := "{" + strconv.Itoa(i) + "}"
 		if len(text)+strings.Count(text, place)*len(put) > maxText {

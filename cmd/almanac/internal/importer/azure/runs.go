@@ -125,14 +125,16 @@ func (r rule) grid(anchor, from time.Time, yield func(time.Time) bool) {
 			r.filtered(anchor, from, yield)
 			return
 		}
-		k := (from.Sub(anchor) + step - 1) / step
-		for t := anchor.Add(k * step); yield(t); {
+		seconds := int64(step / time.Second)
+		k := (from.Unix() - anchor.Unix() + seconds - 1) / seconds // a Duration is too short for old times
+		for t := time.Unix(anchor.Unix()+k*seconds, 0).UTC(); yield(t); {
 			t = t.Add(step)
 		}
 		return
 	}
 	const periods = 200_000
-	for k := max(0, r.before(anchor, from)); k < periods; k++ {
+	first := max(0, r.before(anchor, from))
+	for k := first; k < first+periods; k++ {
 		for _, date := range r.dates(anchor, k) {
 			for _, t := range r.times(anchor, date) {
 				if t.Year() > 9999 {
@@ -161,7 +163,8 @@ func (r rule) filtered(anchor, from time.Time, yield func(time.Time) bool) {
 	} else if r.frequency == "hour" {
 		minutes = []int{anchor.Minute()}
 	}
-	for slot = slot.Add(from.Sub(slot) / step * step); slot.Year() < 9999; slot = slot.Add(step) {
+	seconds := int64(step / time.Second)
+	for slot = time.Unix(slot.Unix()+(from.Unix()-slot.Unix())/seconds*seconds, 0).UTC(); slot.Year() < 9999; slot = slot.Add(step) {
 		all := []time.Time{slot}
 		if r.frequency == "hour" {
 			all = nil
@@ -182,7 +185,7 @@ func (r rule) filtered(anchor, from time.Time, yield func(time.Time) bool) {
 
 // before returns a period that is surely not after a time.
 func (r rule) before(anchor, from time.Time) int {
-	days := int(from.Sub(anchor).Hours() / 24)
+	days := int((from.Unix() - anchor.Unix()) / 86400)
 	length := map[string]int{"day": 1, "week": 7, "month": 31, "year": 366}[r.frequency]
 	if length == 0 {
 		return 0

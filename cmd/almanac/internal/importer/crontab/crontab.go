@@ -268,6 +268,9 @@ func (t *table) call(command string, line int) (*webcall.Call, error) {
 	command, input, has := percent(command)
 	e := webcall.Environment{Known: t.env}
 	if has {
+		if !strings.HasSuffix(input, "\n") { // cron ends it with a line break
+			input += "\n"
+		}
 		e.Stdin = &input
 	}
 	return webcall.Shell(command, e, line)

@@ -52,7 +52,12 @@ func (m *manifest) action(d *importer.Draft, spec *value.Value) *value.Value {
 	if inCluster(call.Host) {
 		d.Say(importer.Same, "action.request.uri", container.Line, "its host has a name of the cluster: Almanac has to run where it can reach it")
 	}
-	return importer.Web(call.Request, retries(d, job, call.Retry, pod), call.HTTPS, container.LineOr(d.Line))
+	for _, s := range []*value.Value{job.Get("activeDeadlineSeconds"), pod.Get("activeDeadlineSeconds")} {
+		if s != nil {
+			d.Say(importer.Differs, "action", s.Line, "activeDeadlineSeconds ends a run that takes longer; here each request has the limit of Almanac's requests, 60 s by default, and retries follow")
+		}
+	}
+	return importer.Web(call.Request, retries(d, job, call, pod), call.HTTPS, container.LineOr(d.Line))
 }
 
 var curlImage = regexp.MustCompile(`(?i)^([^@]*/)?(curlimages/curl|curl/curl)(:[^/@]*)?(@.*)?$`)
@@ -148,15 +153,24 @@ var clusterHost = regexp.MustCompile(`(?i)^[^.]+$|\.svc$|\.svc\.|\.cluster\.loca
 func inCluster(host string) bool { return host != "" && clusterHost.MatchString(host) }
 
 // retries returns the retry policy of a job whose command has none.
-func retries(d *importer.Draft, job, ofCommand, pod *value.Value) *value.Value {
-	if ofCommand.Get("retryType").Is("fixed") {
-		return ofCommand
-	}
+func retries(d *importer.Draft, job *value.Value, call *webcall.Call, pod *value.Value) *value.Value {
 	limit, given := 6, job.Get("backoffLimit")
 	if n, ok := given.Whole(); ok {
 		limit = n
 	}
 	line := given.LineOr(pod.LineOr(d.Line))
+	if call.Retry.Get("retryType").Is("fixed") {
+		if limit > 0 {
+			d.Say(importer.Same, "action.retryPolicy", line, fmt.Sprintf(
+				"the retries of curl are written; that Kubernetes runs the command up to %d more times (backoffLimit) is not", limit))
+		}
+		return call.Retry
+	}
+	if limit > 0 && !call.Fails {
+		d.Say(importer.Same, "action.retryPolicy", line,
+			"curl without -f takes each answer for a success, after which Kubernetes does not run it again: no retries are written, not even after a failed connection")
+		return value.Obj(line).Set("retryType", value.Text("none", line))
+	}
 	p := value.Obj(line)
 	if limit <= 0 {
 		return p.Set("retryType", value.Text("none", line))

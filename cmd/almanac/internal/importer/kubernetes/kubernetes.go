@@ -127,6 +127,16 @@ func convert(n *yaml.Node, depth int, nodes *int) (*value.Value, error) {
 
 func convertMap(n *yaml.Node, depth int, nodes *int) (*value.Value, error) {
 	v := value.Obj(n.Line)
+	at := make(map[string]int, len(n.Content)/2) // members, by their names in lower case
+	set := func(name string, to *value.Value, replace bool) {
+		switch i, there := at[strings.ToLower(name)]; {
+		case !there:
+			at[strings.ToLower(name)] = len(v.Members)
+			v.Members = append(v.Members, value.Member{Name: name, Value: to})
+		case replace || v.Members[i].Value.Kind == value.Null:
+			v.Members[i].Value = to
+		}
+	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		one, err := convert(n.Content[i+1], depth+1, nodes)
 		if err != nil {
@@ -134,14 +144,12 @@ func convertMap(n *yaml.Node, depth int, nodes *int) (*value.Value, error) {
 		}
 		if n.Content[i].Tag == "!!merge" { // <<: *defaults
 			for _, m := range one.Members {
-				if v.Get(m.Name) == nil {
-					v.Set(m.Name, m.Value)
-				}
+				set(m.Name, m.Value, false)
 			}
 			continue
 		}
 		one.Line = n.Content[i].Line
-		v.Set(n.Content[i].Value, one)
+		set(n.Content[i].Value, one, true)
 	}
 	return v, nil
 }
@@ -277,11 +285,18 @@ func (m *manifest) build(d *importer.Draft, v *value.Value, l *cronline.Line, zo
 		d.Zone = loc
 		d.Source = func(from time.Time) iter.Seq[time.Time] { return l.Runs(from, loc) }
 	}
-	if s := spec.Get("suspend"); s.Is("true") {
+	if s := spec.Get("suspend"); yes(s) {
 		d.Properties.Set("state", value.Text("disabled", s.Line))
 		d.Say(importer.Same, "state", s.Line, "it is suspended, so the job is disabled")
 	}
+	if s := spec.Get("jobTemplate", "spec", "suspend"); yes(s) {
+		d.Properties.Set("state", value.Text("disabled", s.Line))
+		d.Say(importer.Same, "state", s.Line, "its runs are suspended until somebody resumes them (jobTemplate.spec.suspend), so the job is disabled")
+	}
 }
+
+// yes reports whether a value is true in YAML 1.1, which Kubernetes reads.
+func yes(v *value.Value) bool { return v.Is("true") || v.Is("yes") || v.Is("on") || v.Is("y") }
 
 // every sets the phase of @every, which counts from the last run, or else from the creation.
 func (m *manifest) every(d *importer.Draft, v *value.Value, l *cronline.Line) {

@@ -48,6 +48,39 @@ func TestDaysOfEither(t *testing.T) {
 	require.Equal(t, "0 8 13 * 5", cron)
 }
 
+func TestStatesAndRetries(t *testing.T) {
+	t.Parallel()
+	properties := func(from, to string) (string, string) {
+		r := read(strings.Replace(cronJob("@daily", "UTC"), from, to, 1))
+		text, err := r.Drafts[0].Properties.MarshalJSON()
+		require.NoError(t, err)
+		said := ""
+		for _, f := range r.Jobs[0].Findings {
+			said += f.Verdict.String() + " " + f.Text + "\n"
+		}
+		return string(text), said
+	}
+	for _, word := range []string{"yes", "on", "true", "True", "Y"} {
+		text, _ := properties("schedule:", "suspend: "+word+"\n  schedule:")
+		require.Contains(t, text, `"state":"disabled"`, word)
+	}
+	text, _ := properties("schedule:", "suspend: no\n  schedule:")
+	require.Contains(t, text, `"state":"enabled"`)
+	text, _ = properties("{spec: {template", "{spec: {suspend: true, template")
+	require.Contains(t, text, `"state":"disabled"`)
+	_, said := properties("{spec: {template", "{spec: {activeDeadlineSeconds: 30, template")
+	require.Contains(t, said, "differs activeDeadlineSeconds")
+
+	text, _ = properties("", "")
+	require.Contains(t, text, `"retryCount":6`)
+	text, said = properties("curl, -f,", "curl,")
+	require.Contains(t, text, `"retryPolicy":{"retryType":"none"}`)
+	require.Contains(t, said, "curl without -f")
+	text, said = properties("curl, -f,", "curl, --retry, 2,")
+	require.Contains(t, text, `"retryCount":2`)
+	require.Contains(t, said, "backoffLimit")
+}
+
 func TestManyObjectsAndAliases(t *testing.T) {
 	t.Parallel()
 	r := read(strings.ReplaceAll(strings.Repeat("---\n"+cronJob("@daily", "UTC"), 100), "name: j", "generateName: j-"))

@@ -2,10 +2,23 @@ package webcall
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
 )
+
+// requestLimit is the default of Almanac's limit of the time of a request, in seconds.
+const requestLimit = 60
+
+const limitNote = "the limit of the time is that of Almanac's requests, 60 s by default"
+
+// unlessGiven sets a header that --header replaces wherever it stands.
+func (b *builder) unlessGiven(name, text string) {
+	if !b.given[strings.ToLower(name)] {
+		b.header(name, text)
+	}
+}
 
 func nothing(*builder, string) error { return nil }
 
@@ -31,13 +44,21 @@ var (
 		b.differs("the command takes any certificate of the host, and here it has to be one that is trusted (--ca-file adds an authority)")
 		return nil
 	}}
-	timeout   = option{arg: true, do: noted("the limit of the time is that of Almanac's requests, 60 s by default")}
+	maxTime = option{arg: true, do: func(b *builder, arg string) error {
+		if seconds, err := strconv.ParseFloat(arg, 64); err == nil && (seconds <= 0 || seconds > requestLimit) {
+			b.differs(fmt.Sprintf("the command waits for an answer longer than Almanac's requests, whose limit is %d s by default", requestLimit))
+			return nil
+		}
+		b.note(limitNote)
+		return nil
+	}}
+	timeout   = option{arg: true, do: noted(limitNote)}
 	userAgent = option{arg: true, do: func(b *builder, arg string) error {
-		b.header("User-Agent", arg)
+		b.unlessGiven("User-Agent", arg)
 		return nil
 	}}
 	referer = option{arg: true, do: func(b *builder, arg string) error {
-		b.header("Referer", arg)
+		b.unlessGiven("Referer", arg)
 		return nil
 	}}
 	method = option{arg: true, do: func(b *builder, arg string) error {
@@ -50,13 +71,13 @@ var (
 		case strings.HasPrefix(arg, "@"):
 			return errors.New("its headers are in a file")
 		case !found && strings.HasSuffix(arg, ";"):
-			b.header(strings.TrimSuffix(arg, ";"), "")
+			return b.plainHeader(strings.TrimSuffix(arg, ";"), "")
 		case !found:
 			return errors.New("a header has no colon")
 		case strings.TrimSpace(text) == "":
 			b.note("a header that the command leaves out is left out here as well, unless Almanac sets it")
 		default:
-			b.header(strings.TrimSpace(name), strings.TrimSpace(text))
+			return b.plainHeader(strings.TrimSpace(name), strings.TrimSpace(text))
 		}
 		return nil
 	}}
@@ -73,16 +94,25 @@ var (
 // data returns an option for a part of the body.
 func data(read func(b *builder, arg string) error) option { return option{arg: true, do: read} }
 
-// plainData adds a part of the body. files says that @ names a file.
-func plainData(files, json bool) func(b *builder, arg string) error {
+// Reading of a file that @ names.
+const (
+	noFiles  = iota
+	lines    // without line breaks
+	verbatim // as it is
+)
+
+// plainData adds a part of the body. files says what @ does.
+func plainData(files int, json bool) func(b *builder, arg string) error {
 	return func(b *builder, arg string) error {
 		b.json = b.json || json
-		if files && strings.HasPrefix(arg, "@") {
+		if files != noFiles && strings.HasPrefix(arg, "@") {
 			if arg != "@-" || b.e.Stdin == nil {
 				b.noBody = "the body is in a file that the command reads"
 				return nil
 			}
-			arg = *b.e.Stdin
+			if arg = *b.e.Stdin; files == lines {
+				arg = strings.NewReplacer("\r", "", "\n", "").Replace(arg)
+			}
 		}
 		b.hasData = true
 		b.data = append(b.data, arg)
@@ -139,7 +169,7 @@ func cookie(b *builder, arg string) error {
 	if !strings.Contains(arg, "=") {
 		return errors.New("its cookies are in a file")
 	}
-	b.header("Cookie", arg)
+	b.cookies = append(b.cookies, strings.TrimSuffix(strings.TrimSpace(arg), ";"))
 	return nil
 }
 
@@ -153,11 +183,11 @@ func with(table map[string]option, names map[string]string) map[string]option {
 
 var curlOptions = with(map[string]option{
 	"--request": method, "--header": header, "--user-agent": userAgent, "--referer": referer, "--output": toFile,
-	"--max-time": timeout, "--connect-timeout": timeout, "--retry": retries, "--insecure": insecure,
-	"--data":          data(plainData(true, false)),
-	"--data-binary":   data(plainData(true, false)),
-	"--data-raw":      data(plainData(false, false)),
-	"--json":          data(plainData(true, true)),
+	"--max-time": maxTime, "--connect-timeout": timeout, "--retry": retries, "--insecure": insecure,
+	"--data":          data(plainData(lines, false)),
+	"--data-binary":   data(plainData(verbatim, false)),
+	"--data-raw":      data(plainData(noFiles, false)),
+	"--json":          data(plainData(verbatim, true)),
 	"--url":           {arg: true, do: func(b *builder, arg string) error { b.urls = append(b.urls, arg); return nil }},
 	"--user":          {arg: true, do: userOf},
 	"--cookie":        {arg: true, do: cookie},
@@ -184,10 +214,10 @@ var curlOptions = with(map[string]option{
 
 var wgetOptions = with(map[string]option{
 	"--method": method, "--header": header, "--user-agent": userAgent, "--referer": referer, "--output-document": toFile,
-	"--timeout": timeout, "--connect-timeout": timeout, "--read-timeout": timeout, "--dns-timeout": timeout, "--tries": retries,
+	"--timeout": maxTime, "--connect-timeout": timeout, "--read-timeout": maxTime, "--dns-timeout": timeout, "--tries": retries,
 	"--no-check-certificate": insecure,
-	"--post-data":            data(plainData(false, false)),
-	"--body-data":            data(plainData(false, false)),
+	"--post-data":            data(plainData(noFiles, false)),
+	"--body-data":            data(plainData(noFiles, false)),
 	"--post-file": {arg: true, do: func(b *builder, _ string) error {
 		b.noBody = "the body is in a file that the command reads"
 		return nil

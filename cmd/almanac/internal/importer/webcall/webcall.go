@@ -27,6 +27,7 @@ type Call struct {
 	Retry   *value.Value // a retry policy
 	Host    string       // of the address; "" if it is not known
 	HTTPS   bool
+	Fails   bool // the command fails if the answer is no success
 	Notes   []string
 	Differs []string // what it does otherwise
 }
@@ -144,25 +145,29 @@ type builder struct {
 	urls    []string
 	method  string
 	headers []value.Member
+	given   map[string]bool // headers of --header, in lower case
+	cookies []string
 	data    []string
 	hasData bool
 	noBody  string // why the body is not known
-	json    bool
-	get     bool
-	head    bool
-	user    *string
-	pass    *string
-	follow  bool
-	retries int
-	delay   int
-	fails   bool
-	call    *Call
-	line    int
+
+	queryUnknown bool // it is a part of the address
+	json         bool
+	get          bool
+	head         bool
+	user         *string
+	pass         *string
+	follow       bool
+	retries      int
+	delay        int
+	fails        bool
+	call         *Call
+	line         int
 }
 
 // request reads the arguments of curl or wget.
 func request(args []string, options map[string]option, e *environment, line int, wget bool) (*Call, error) {
-	b := &builder{e: e, wget: wget, follow: wget, call: &Call{}, line: line}
+	b := &builder{e: e, wget: wget, follow: wget, given: map[string]bool{}, call: &Call{}, line: line}
 	for len(args) > 0 {
 		arg := args[0]
 		args = args[1:]
@@ -251,6 +256,40 @@ func (b *builder) header(name, text string) {
 	b.headers = append(b.headers, value.Member{Name: name, Value: b.text(text)})
 }
 
+// single are headers that a request has once.
+var single = map[string]bool{"authorization": true, "content-type": true, "content-length": true, "host": true, "user-agent": true, "referer": true}
+
+// plainHeader adds a header of --header. curl sends one that comes twice twice, and wget the last one.
+func (b *builder) plainHeader(name, text string) error {
+	lower := strings.ToLower(name)
+	if !b.given[lower] || b.wget {
+		b.given[lower] = true
+		b.header(name, text)
+		return nil
+	}
+	if single[lower] {
+		return errors.New("a header comes twice that a request has once")
+	}
+	for i, h := range b.headers {
+		if !strings.EqualFold(h.Name, name) {
+			continue
+		}
+		separator := ", "
+		if lower == "cookie" {
+			separator = "; "
+		}
+		b.note("a header that comes twice is sent as one, its values joined")
+		if h.Value.Kind == value.String {
+			joined := b.text(text)
+			if joined.Kind == value.String {
+				joined.Text = h.Value.Text + separator + joined.Text
+			}
+			b.headers[i].Value = joined
+		}
+	}
+	return nil
+}
+
 func (b *builder) hasHeader(name string) bool {
 	for _, h := range b.headers {
 		if strings.EqualFold(h.Name, name) {
@@ -287,7 +326,9 @@ func (b *builder) finish() (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	if b.get && b.hasData {
+	if b.get && b.noBody != "" {
+		b.queryUnknown = true
+	} else if b.get && b.hasData {
 		separator := "?"
 		if strings.Contains(address, "?") {
 			separator = "&"
@@ -295,7 +336,14 @@ func (b *builder) finish() (*Call, error) {
 		address += separator + strings.Join(b.data, "&")
 		b.hasData = false
 	}
-	r := value.Obj(b.line).Set("uri", b.text(address)).Set("method", value.Text(b.verb(), b.line))
+	if len(b.cookies) > 0 && !b.given["cookie"] {
+		b.header("Cookie", strings.Join(b.cookies, "; "))
+	}
+	uri := b.text(address)
+	if b.queryUnknown {
+		uri, b.noBody, b.hasData = value.Needed(b.line, append(uri.Why, "a part of the address: "+b.noBody)...), "", false
+	}
+	r := value.Obj(b.line).Set("uri", uri).Set("method", value.Text(b.verb(), b.line))
 	b.body(r)
 	if len(b.headers) > 0 {
 		headers := value.Obj(b.line)
@@ -304,6 +352,7 @@ func (b *builder) finish() (*Call, error) {
 	}
 	b.authentication(r)
 	b.redirects(r)
+	b.call.Fails = b.fails || b.wget
 	b.call.Request, b.call.Retry = r, b.retry()
 	return b.call, nil
 }
@@ -315,11 +364,16 @@ func (b *builder) verb() string {
 		return b.method
 	case b.head:
 		return "HEAD"
+	case b.get:
+		return "GET"
 	case b.hasData || b.noBody != "":
 		return "POST"
 	}
 	return "GET"
 }
+
+// literalHost matches the beginning of an address with one of IPv6.
+var literalHost = regexp.MustCompile(`^[a-zA-Z]+://\[[0-9a-fA-F:.]+\]`)
 
 // address checks an address.
 func (b *builder) address(address string) (string, error) {
@@ -334,12 +388,15 @@ func (b *builder) address(address string) (string, error) {
 	if scheme = strings.ToLower(scheme); scheme != "http" && scheme != "https" {
 		return "", errors.New("its address is neither http nor https")
 	}
-	if !b.wget && strings.ContainsAny(address, "{}[]") {
+	if !b.wget && strings.ContainsAny(literalHost.ReplaceAllString(address, "://x"), "{}[]") {
 		return "", errors.New("curl makes several addresses of one with braces or brackets")
 	}
 	b.call.HTTPS = scheme == "https"
 	if u, err := url.Parse(holes.ReplaceAllString(address, "x")); err == nil {
 		b.call.Host = u.Hostname()
+	}
+	if ownHost.MatchString(b.call.Host) {
+		b.differs("the address is that of the machine or container on which the command runs; here it is that of Almanac's worker, which refuses it unless --egress-allow has it: write the name of the host")
 	}
 	return address, nil
 }
@@ -380,7 +437,14 @@ func (b *builder) authentication(r *value.Value) {
 	r.Set("authentication", auth)
 }
 
+// ownHost matches names of the machine itself.
+var ownHost = regexp.MustCompile(`(?i)^(localhost|.*\.localhost|127\.[0-9.]+|::1|0\.0\.0\.0|::)$`)
+
 func (b *builder) redirects(r *value.Value) {
+	if b.follow && !b.call.HTTPS {
+		b.differs("the command follows redirects anywhere, and here only to the same scheme, host and port: if this http address leads to https, write that one")
+		return
+	}
 	if b.follow {
 		b.note("redirects are followed to the same scheme, host and port only")
 		return

@@ -2,6 +2,7 @@ package webcall_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,7 +13,7 @@ import (
 var environment = webcall.Environment{
 	Known:   map[string]string{"BASE": "https://a.example", "QUOTED": `it's "so"`},
 	Unknown: map[string]string{"TOKEN": "the variable TOKEN"},
-	Stdin:   new("from cron"),
+	Stdin:   new("from\r\n cron\n"),
 }
 
 func TestPlainRequests(t *testing.T) {
@@ -29,12 +30,18 @@ func TestPlainRequests(t *testing.T) {
 		`curl -d @- $BASE`:                                                   `{"uri":"https://a.example","method":"POST","body":"from cron",` + form + `"followRedirects":false}`,
 		`curl -d @/etc/body $BASE`:                                           `{"uri":"https://a.example","method":"POST","body":{"$needs":"the body is in a file that the command reads"},` + form + `"followRedirects":false}`,
 		`curl --json "$QUOTED" $BASE`:                                        `{"uri":"https://a.example","method":"POST","body":"it's \"so\"","headers":{"Content-Type":"application/json","Accept":"application/json"},"followRedirects":false}`,
-		`curl -H "X-A: b" -H 'X-A: c' -A me -I $BASE`:                        `{"uri":"https://a.example","method":"HEAD","headers":{"X-A":"c","User-Agent":"me"},"followRedirects":false}`,
+		`curl -H "X-A: b" -H 'X-A: c' -A me -I $BASE`:                        `{"uri":"https://a.example","method":"HEAD","headers":{"X-A":"b, c","User-Agent":"me"},"followRedirects":false}`,
 		`curl -u "me:$TOKEN" $BASE`:                                          `{"uri":"https://a.example","method":"GET","authentication":{"type":"Basic","username":"me","password":{"$needs":"the variable TOKEN"}},"followRedirects":false}`,
 		`curl $BASE/$TOKEN`:                                                  `{"uri":{"$needs":"the variable TOKEN"},"method":"GET","followRedirects":false}`,
 		`sh -c 'curl "https://a.example/x" > /dev/null 2>&1'`:                `{"uri":"https://a.example/x","method":"GET","followRedirects":false}`,
 		`curl a.example # note`:                                              `{"uri":"http://a.example","method":"GET","followRedirects":false}`,
 		"sh -c '# first\n\ncurl \\\n  https://a.example/x # last\n# more\n'": `{"uri":"https://a.example/x","method":"GET","followRedirects":false}`,
+		`curl --data-binary @- $BASE`:                                        `{"uri":"https://a.example","method":"POST","body":"from\r\n cron\n",` + form + `"followRedirects":false}`,
+		`curl -G -d @/etc/body $BASE`:                                        `{"uri":{"$needs":"a part of the address: the body is in a file that the command reads"},"method":"GET","followRedirects":false}`,
+		`curl -G -I -d a=1 $BASE`:                                            `{"uri":"https://a.example?a=1","method":"HEAD","followRedirects":false}`,
+		`curl -b a=1 -b 'b=2;' $BASE`:                                        `{"uri":"https://a.example","method":"GET","headers":{"Cookie":"a=1; b=2"},"followRedirects":false}`,
+		`curl -H 'User-Agent: y' -A x $BASE`:                                 `{"uri":"https://a.example","method":"GET","headers":{"User-Agent":"y"},"followRedirects":false}`,
+		`wget --header 'X-A: b' --header 'X-A: c' $BASE`:                     `{"uri":"https://a.example","method":"GET","headers":{"X-A":"c"}}`,
 		`wget -q -O - https://a.example/x`:                                   `{"uri":"https://a.example/x","method":"GET"}`,
 		`wget --post-data='a=1' --header "X-A: b" -O/dev/null $BASE;`:        `{"uri":"https://a.example","method":"POST","body":"a=1","headers":{"X-A":"b","Content-Type":"application/x-www-form-urlencoded"}}`,
 		`wget --spider --max-redirect=0 $BASE`:                               `{"uri":"https://a.example","method":"HEAD","followRedirects":false}`,
@@ -70,13 +77,38 @@ func TestOtherCommands(t *testing.T) {
 		"curl -H @file https://a.example":                              "in a file",
 		"sh -c 'curl https://a.example # one\ncurl https://b.example'": "more than one command",
 		"curl https://a.example # one\nrm x":                           "more than one command",
-		"curl":                                                         "0 addresses",
-		"":                                                             "no command",
-		"FOO=hunter2 curl https://a.example":                           "no plain curl",
+		"curl -H 'Content-Type: a/b' -H 'Content-Type: c/d' $BASE":     "comes twice",
+		"curl":                               "0 addresses",
+		"":                                   "no command",
+		"FOO=hunter2 curl https://a.example": "no plain curl",
 	} {
 		_, err := webcall.Shell(command, environment, 3)
 		require.ErrorContains(t, err, why, command)
 		require.NotContains(t, err.Error(), "hunter2")
+	}
+}
+
+func TestWhatACommandDoesOtherwise(t *testing.T) {
+	t.Parallel()
+	for command, why := range map[string]string{
+		"curl -f http://localhost:8080/x":          "name of the host",
+		"curl -f https://127.0.0.1/x":              "name of the host",
+		"curl -f 'http://[::1]:80/x'":              "name of the host",
+		"curl -fL http://a.example":                "leads to https",
+		"wget http://a.example":                    "leads to https",
+		"curl -f --max-time 300 https://a.example": "longer than",
+		"curl -f -m 10 https://a.example":          "",
+		"curl -f http://a.example":                 "",
+		"curl -fL https://a.example":               "",
+		"wget https://localhost.example":           "",
+	} {
+		call, err := webcall.Shell(command, environment, 3)
+		require.NoError(t, err, command)
+		if why == "" {
+			require.Empty(t, call.Differs, command)
+		} else {
+			require.Contains(t, strings.Join(call.Differs, " "), why, command)
+		}
 	}
 }
 

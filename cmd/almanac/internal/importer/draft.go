@@ -19,6 +19,7 @@ package importer
 import (
 	"encoding/json"
 	"iter"
+	"slices"
 	"time"
 
 	"almanac/cmd/almanac/internal/importer/value"
@@ -74,6 +75,9 @@ type Draft struct {
 	File             string
 	Line             int
 
+	// From is the job collection of the source, whatever Collection is; nothing if it has none.
+	From CollectionOf
+
 	Properties *value.Value // as the API takes them; nil if the job cannot be
 	Findings   []Finding
 
@@ -99,6 +103,19 @@ func (d *Draft) Say(v Verdict, path string, line int, text string) {
 	d.Findings = append(d.Findings, Finding{v, path, line, text})
 }
 
+// Need says that the job as a whole needs a value, and makes apply refuse it until somebody has taken that out.
+func (d *Draft) Need(line int, why string) {
+	if d.Properties == nil || d.Properties.Kind != value.Object {
+		d.Say(Needs, "", line, why)
+		return
+	}
+	all := []string{why}
+	if there := d.Properties.Get("$needs"); there != nil {
+		all = append(slices.Clone(there.Why), why)
+	}
+	d.Properties.Set("$needs", value.Needed(line, all...))
+}
+
 // Verdict returns the worst of the findings.
 func (d *Draft) Verdict() (worst Verdict) {
 	for _, f := range d.Findings {
@@ -107,12 +124,19 @@ func (d *Draft) Verdict() (worst Verdict) {
 	return worst
 }
 
+// A CollectionOf names a job collection of a source.
+type CollectionOf struct {
+	Group string // its resource group; "" if it is not known
+	Name  string
+}
+
 // A Collection is a job collection of a source.
 type Collection struct {
-	Name string
-	File string
-	Line int
-	Body *value.Value // with location, tags and properties, as far as they are known
+	Group string // its resource group; "" if it is not known
+	Name  string
+	File  string
+	Line  int
+	Body  *value.Value // with location, tags and properties, as far as they are known
 }
 
 // A Problem is something that is said of a file.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,12 +22,12 @@ func Finish(kind string, r Result, now time.Time) *Report {
 		report.Collections = append(report.Collections, collectionReport(c))
 	}
 	secrets, names, unnamed := newVault(r.Secrets), map[string]*Draft{}, Names{}
-	stopped := stoppedCollections(r.Collections)
+	collections := map[string][]*Collection{}
+	for _, c := range r.Collections {
+		collections[fields.Normalize(c.Name)] = append(collections[fields.Normalize(c.Name)], c)
+	}
 	for _, d := range r.Drafts {
-		if c := stopped[fields.Normalize(d.Collection)]; c != nil && !d.Properties.Get("state").Is("disabled") && d.Properties != nil {
-			d.Properties.Set("state", value.Text("disabled", d.Line))
-			d.Say(Same, "state", d.Line, fmt.Sprintf("its job collection is not enabled (%s, line %d), so it is written as disabled", c.File, c.Line))
-		}
+		d.stop(collections[fields.Normalize(d.From.Name)])
 		secrets.rename(d, unnamed)
 		if first := names[key(d)]; first != nil {
 			d.Properties = nil
@@ -50,15 +51,37 @@ func Finish(kind string, r Result, now time.Time) *Report {
 	return report
 }
 
-// stoppedCollections returns the collections of the source that are not enabled.
-func stoppedCollections(all []*Collection) map[string]*Collection {
-	stopped := map[string]*Collection{}
+// stop disables a job whose collection is not enabled. all are the collections of the source with the name of its own.
+func (d *Draft) stop(all []*Collection) {
+	if d.Properties == nil || d.From.Name == "" || d.Properties.Get("state").Is("disabled") {
+		return
+	}
+	exact := slices.ContainsFunc(all, func(c *Collection) bool { return c.Group != "" && strings.EqualFold(c.Group, d.From.Group) })
+	var enabled, stopped, unknown *Collection
 	for _, c := range all {
-		if state := c.Body.Get("properties", "state"); state != nil && !state.Is("enabled") && state.Kind == value.String {
-			stopped[fields.Normalize(c.Name)] = c
+		if exact && !strings.EqualFold(c.Group, d.From.Group) || c.Group != "" && d.From.Group != "" && !strings.EqualFold(c.Group, d.From.Group) {
+			continue
+		}
+		switch state := c.Body.Get("properties", "state"); {
+		case state != nil && state.Kind == value.Unknown:
+			unknown = c
+		case state == nil || state.Is("enabled"):
+			enabled = c
+		default:
+			stopped = c
 		}
 	}
-	return stopped
+	switch {
+	case unknown != nil:
+		state := unknown.Body.Get("properties", "state")
+		d.Properties.Set("state", value.Needed(d.Line, "the state of its job collection, which counts for the job as well: "+strings.Join(state.Why, "; ")))
+	case stopped != nil && enabled != nil:
+		d.Properties.Set("state", value.Needed(d.Line, fmt.Sprintf(
+			"which of the job collections of this name it is in: that in %s, line %d, is not enabled", stopped.File, stopped.Line)))
+	case stopped != nil:
+		d.Properties.Set("state", value.Text("disabled", d.Line))
+		d.Say(Same, "state", d.Line, fmt.Sprintf("its job collection is not enabled (%s, line %d), so it is written as disabled", stopped.File, stopped.Line))
+	}
 }
 
 func key(d *Draft) string { return fields.Normalize(d.Collection) + "\x00" + fields.Normalize(d.Name) }

@@ -148,16 +148,16 @@ func (c *collector) dumped(doc *value.Value) int {
 	case doc.Get("JobName") != nil && doc.Get("JobCollectionName") != nil:
 		c.powerShell(doc)
 	case kind == jobType, kind == "" && strings.Contains(strings.ToLower(text(doc.Get("id"))), "/jobcollections/") && doc.Get("properties", "action") != nil:
-		c.job(c.dumpedName(doc), object(doc.Get("properties")), doc.LineOr(1), origin{exists: answered(doc)})
+		c.job(c.dumpedName(doc), object(doc.Get("properties")), doc.LineOr(1), origin{exists: answered(doc), group: groupOf(doc)})
 	case kind == collectionType:
-		c.collection(text(doc.Get("name")), doc.Get("location"), doc.Get("tags"), doc.Get("properties"), doc.Line)
+		c.collection(groupOf(doc), text(doc.Get("name")), doc.Get("location"), doc.Get("tags"), doc.Get("properties"), doc.Line)
 		for _, inner := range itemsOf(doc.Get("resources")) {
 			c.dumped(inner)
 		}
 	case doc.Get("properties", "action") != nil && (kind == "" || kind == "jobs"):
-		c.job(c.dumpedName(doc), object(doc.Get("properties")), doc.LineOr(1), origin{exists: answered(doc)})
+		c.job(c.dumpedName(doc), object(doc.Get("properties")), doc.LineOr(1), origin{exists: answered(doc), group: groupOf(doc)})
 	case doc.Get("action", "type") != nil:
-		c.job(c.dumpedName(doc), doc, doc.LineOr(1), origin{exists: answered(doc)})
+		c.job(c.dumpedName(doc), doc, doc.LineOr(1), origin{exists: answered(doc), group: groupOf(doc)})
 	default:
 		return 0
 	}
@@ -169,6 +169,17 @@ func itemsOf(v *value.Value) []*value.Value {
 		return nil
 	}
 	return v.Items
+}
+
+// groupOf returns the resource group in the id of a resource; "" if there is none.
+func groupOf(doc *value.Value) string {
+	parts := strings.Split(text(doc.Get("id")), "/")
+	for i, part := range parts {
+		if strings.EqualFold(part, "resourceGroups") && i+1 < len(parts) {
+			return parts[i+1]
+		}
+	}
+	return text(doc.Get("resourceGroup"))
 }
 
 // answered reports whether a job is an answer of the service, and no body that is sent: it has an id or a status.
@@ -231,7 +242,7 @@ func (c *collector) templates() {
 		maps.Copy(given, c.all)
 		before := len(c.result.Drafts) + len(c.result.Problems)
 		c.usedNow = false
-		c.template(t.value, given, t.exported, 0)
+		c.template(t.value, given, t.exported, 0, &scope{})
 		if len(c.result.Drafts)+len(c.result.Problems) == before {
 			c.result.Problem(t.file.Name, t.value.Line, "the template has no job of Azure Scheduler")
 		}
@@ -255,14 +266,14 @@ func stem(name string) string {
 }
 
 // collection adds a job collection.
-func (c *collector) collection(name string, location, tags, properties *value.Value, line int) {
+func (c *collector) collection(group, name string, location, tags, properties *value.Value, line int) {
 	body := value.Obj(line)
 	for _, m := range []value.Member{{Name: "location", Value: location}, {Name: "tags", Value: tags}, {Name: "properties", Value: properties}} {
-		if m.Value != nil && m.Value.Kind != value.Unknown {
+		if m.Value != nil && (m.Value.Kind != value.Unknown || m.Name == "properties") {
 			body.Set(m.Name, m.Value)
 		}
 	}
-	c.result.Collections = append(c.result.Collections, &importer.Collection{Name: name, File: c.file.Name, Line: line, Body: body})
+	c.result.Collections = append(c.result.Collections, &importer.Collection{Group: group, Name: name, File: c.file.Name, Line: line, Body: body})
 }
 
 // sorted returns the names of a map in order.

@@ -14,8 +14,9 @@ import (
 
 // An origin says what is known of a job beside its properties.
 type origin struct {
-	exists    bool // the service has it: its first run is past
-	terraform bool // Terraform makes it, which always sends a startTime
+	exists    bool   // the service has it: its first run is past
+	group     string // resource group; "" if it is not known
+	terraform bool   // Terraform makes it, which always sends a startTime
 }
 
 // job adds a job. Its properties are rewritten so that they say what the service implied.
@@ -26,6 +27,7 @@ func (c *collector) job(name, properties *value.Value, line int, from origin) *i
 		return d
 	}
 	c.result.Drafts = append(c.result.Drafts, d)
+	d.From.Group = from.group
 	c.name(d, name)
 	if properties == nil || properties.Kind != value.Object {
 		d.Say(importer.Needs, "", line, "properties: "+why(properties, "the job has none"))
@@ -60,6 +62,9 @@ func (c *collector) name(d *importer.Draft, name *value.Value) {
 	collection, own, both := strings.Cut(text, "/")
 	if !both {
 		collection, own = c.o.DefaultCollection(), text
+	}
+	if both {
+		d.From.Name = collection
 	}
 	if c.o.Collection != "" {
 		collection = c.o.Collection

@@ -40,7 +40,7 @@ func (c *collector) powerShell(doc *value.Value) {
 	}
 	p.Set("status", status)
 	name := value.Text(text(doc.Get("JobCollectionName"))+"/"+text(doc.Get("JobName")), line)
-	d := c.job(name, p, line, origin{exists: true})
+	d := c.job(name, p, line, origin{exists: true, group: text(doc.Get("ResourceGroupName"))})
 	if d.Properties.Get("recurrence") != nil && d.Properties.Get("recurrence").Kind == value.Object {
 		d.Properties.Get("recurrence").Set("schedule", value.Needed(line, "PowerShell does not print the schedule: give it, or take it out if there is none"))
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"almanac/cmd/almanac/internal/importer"
 	"almanac/cmd/almanac/internal/importer/source"
 	"almanac/cmd/almanac/internal/importer/value"
 )
@@ -29,6 +28,8 @@ type scope struct {
 	evaluated  map[string]*value.Value // variables
 	copies     map[string]int          // indexes of copy loops; "" is the innermost
 	exported   bool                    // from a resource group
+	group      string                  // resource group; "" if it is not known
+	conditions []*value.Value          // of what is around, as far as they are not known
 }
 
 // eval returns a value with its expressions evaluated.
@@ -249,10 +250,10 @@ func (s *scope) nested(f func() *value.Value, what string) *value.Value {
 	return f()
 }
 
-// template reads a template.
-func (c *collector) template(t *value.Value, given map[string]*value.Value, exported bool, depth int) {
+// template reads a template. around has the resource group and the conditions of the deployment.
+func (c *collector) template(t *value.Value, given map[string]*value.Value, exported bool, depth int, around *scope) {
 	s := &scope{
-		c: c, parameters: given, declared: object(t.Get("parameters")), variables: object(t.Get("variables")),
+		c: c, group: around.group, conditions: around.conditions, parameters: given, declared: object(t.Get("parameters")), variables: object(t.Get("variables")),
 		evaluated: map[string]*value.Value{}, exported: exported || generalized(t),
 	}
 	s.secrets()
@@ -351,6 +352,11 @@ func (s *scope) resource(r *value.Value, kind string, name *value.Value, depth i
 		fullName.Line = r.Get("name").LineOr(r.Line)
 	}
 	condition := s.eval(r.Get("condition"))
+	if condition != nil && condition.Kind == value.Unknown {
+		inner := *s
+		inner.conditions = append(slices.Clone(s.conditions), condition)
+		s = &inner
+	}
 	if condition.Is("false") {
 		if strings.HasPrefix(full, "microsoft.scheduler") {
 			s.c.result.Note(s.c.file.Name, r.Line, "a resource is left out, since its condition is false")
@@ -362,11 +368,11 @@ func (s *scope) resource(r *value.Value, kind string, name *value.Value, depth i
 		s.deployment(r, depth)
 		return
 	case collectionType:
-		s.c.collection(text(fullName), s.eval(r.Get("location")), s.eval(r.Get("tags")), s.eval(r.Get("properties")), r.Line)
+		s.c.collection(s.group, text(fullName), s.eval(r.Get("location")), s.eval(r.Get("tags")), s.eval(r.Get("properties")), r.Line)
 	case jobType:
-		d := s.c.job(fullName, s.eval(r.Get("properties")), r.Line, origin{exists: s.exported})
-		if condition != nil && condition.Kind == value.Unknown {
-			d.Say(importer.Needs, "", condition.Line, "whether it is created depends on "+strings.Join(condition.Why, "; "))
+		d := s.c.job(fullName, s.eval(r.Get("properties")), r.Line, origin{exists: s.exported, group: s.group})
+		for _, c := range s.conditions {
+			d.Need(c.LineOr(r.Line), "whether it is created depends on "+strings.Join(c.Why, "; "))
 		}
 	}
 	s.resources(r.Get("resources"), full, fullName, depth)
@@ -383,6 +389,11 @@ func (s *scope) deployment(r *value.Value, depth int) {
 		s.c.result.Problem(s.c.file.Name, r.Line, fmt.Sprintf("deployments are nested more than %d deep", maxNested))
 		return
 	}
+	if group := r.Get("resourceGroup"); group != nil {
+		inner := *s
+		inner.group = text(s.eval(group))
+		s = &inner
+	}
 	p := r.Get("properties")
 	given := map[string]*value.Value{}
 	for _, m := range object(s.eval(p.Get("parameters"))).Members {
@@ -395,7 +406,7 @@ func (s *scope) deployment(r *value.Value, depth int) {
 	}
 	if inner := p.Get("template"); inner != nil {
 		if s.eval(p.Get("expressionEvaluationOptions").Get("scope")).Is("inner") {
-			s.c.template(inner, given, s.exported, depth+1)
+			s.c.template(inner, given, s.exported, depth+1, s)
 			return
 		}
 		// Its expressions are those of the template around it.
@@ -406,7 +417,7 @@ func (s *scope) deployment(r *value.Value, depth int) {
 		s.c.linked(s.eval(link), "template", func(doc *value.Value, file source.File) {
 			outer := s.c.file
 			s.c.file = file
-			s.c.template(doc, given, s.exported, depth+1)
+			s.c.template(doc, given, s.exported, depth+1, s)
 			s.c.file = outer
 		})
 	}

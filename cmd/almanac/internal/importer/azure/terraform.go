@@ -56,7 +56,7 @@ func (c *collector) terraformJob(a *value.Value, line int, config bool) *importe
 			name = value.Text(id[8]+"/"+id[10], line)
 		}
 	}
-	d := c.job(name, p, line, origin{exists: !config, terraform: config && p.Get("recurrence") != nil})
+	d := c.job(name, p, line, origin{exists: !config, group: text(a.Get("resource_group_name")), terraform: config && p.Get("recurrence") != nil})
 	r.d = d
 	for _, f := range r.wrong {
 		d.Say(f.Verdict, f.Path, f.Line, f.Text)
@@ -296,5 +296,5 @@ func (c *collector) terraformCollection(a *value.Value, line int) {
 		}
 		p.Set("quota", quota)
 	}
-	c.collection(text(a.Get("name")), a.Get("location"), a.Get("tags"), p, line)
+	c.collection(text(a.Get("resource_group_name")), text(a.Get("name")), a.Get("location"), a.Get("tags"), p, line)
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -142,17 +143,21 @@ func isZone(name string) bool {
 }
 
 func (o *options) run(s *base.Session, kind string, read reader, args, endings []string) error {
-	files, err := open(s.In, args, endings)
+	files, ignored, err := open(s.In, args, endings)
 	if err != nil {
 		return exit.With(exit.Usage, err)
 	}
-	parameters, err := open(s.In, o.parameters, nil)
+	parameters, _, err := open(s.In, o.parameters, nil)
 	if err != nil {
 		return exit.With(exit.Usage, err)
 	}
 	result := read(files, importer.Options{
 		Now: o.now, Zone: o.zone, Collection: o.collection, Form: o.form, Parameters: parameters,
 	})
+	for _, name := range ignored {
+		result.Note(name, 0, "it is left out, as cron leaves out a file of cron.d with such a name (Debian takes letters, digits, _ and - only; "+
+			"others take no ~, .rpmsave, .rpmnew and .rpmorig at the end): name the file itself if yours takes it")
+	}
 	report := importer.Finish(kind, result, o.now)
 	written, err := report.Files()
 	if err != nil {
@@ -183,59 +188,73 @@ func (o *options) print(s *base.Session, report *importer.Report) error {
 // maxFiles is how many files a directory may stand for.
 const maxFiles = 10_000
 
-// open returns the files of arguments. Each is read below its own directory, or below the argument that is one.
-func open(stdin io.Reader, args, endings []string) (files []source.File, err error) {
+// open returns the files of arguments. Each is read below its own directory, or below the argument that is one. ignored
+// are files of directories cron.d that cron does not read.
+func open(stdin io.Reader, args, endings []string) (files []source.File, ignored []string, err error) {
 	for _, arg := range args {
 		if arg == "-" {
 			text, err := io.ReadAll(io.LimitReader(stdin, source.MaxSize+1))
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			files = append(files, source.Of("standard input", text))
 			continue
 		}
 		info, err := os.Stat(arg)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if !info.IsDir() {
 			root, err := os.OpenRoot(filepath.Dir(arg))
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			files = append(files, source.File{Dir: root.FS(), Path: filepath.Base(arg), Name: filepath.ToSlash(arg)})
 			continue
 		}
-		inside, err := ofDirectory(arg, endings)
+		inside, left, err := ofDirectory(arg, endings)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		files = append(files, inside...)
+		files, ignored = append(files, inside...), append(ignored, left...)
 	}
-	return files, nil
+	return files, ignored, nil
 }
 
-// ofDirectory returns the files in a directory, without those in directories below it.
-func ofDirectory(dir string, endings []string) (files []source.File, err error) {
+// cronNames are those of the files of a directory cron.d that every cron reads.
+var cronNames = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+// ofDirectory returns the files in a directory, without those in directories below it, and those that cron ignores.
+func ofDirectory(dir string, endings []string) (files []source.File, ignored []string, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	whole, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	ofCron := endings == nil && filepath.Base(whole) == "cron.d"
 	for _, e := range entries {
 		name := e.Name()
 		if e.IsDir() || strings.HasPrefix(name, ".") || endings != nil && !slices.Contains(endings, strings.ToLower(filepath.Ext(name))) {
 			continue
 		}
-		if files = append(files, source.File{Dir: root.FS(), Path: name, Name: filepath.ToSlash(filepath.Join(dir, name))}); len(files) > maxFiles {
-			return nil, fmt.Errorf("%s has more than %d files: name some of them", dir, maxFiles)
+		shown := filepath.ToSlash(filepath.Join(dir, name))
+		if ofCron && !cronNames.MatchString(name) {
+			ignored = append(ignored, shown)
+			continue
+		}
+		if files = append(files, source.File{Dir: root.FS(), Path: name, Name: shown, Listed: true}); len(files) > maxFiles {
+			return nil, nil, fmt.Errorf("%s has more than %d files: name some of them", dir, maxFiles)
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s has no file to be imported", dir)
+		return nil, nil, fmt.Errorf("%s has no file to be imported", dir)
 	}
-	return files, nil
+	return files, ignored, nil
 }

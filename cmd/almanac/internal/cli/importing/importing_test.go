@@ -61,6 +61,21 @@ func TestFilesAndReport(t *testing.T) {
 	require.NoError(t, err)
 }
 
+func TestCronLeavesOutFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"app", "app.rpmsave", "app~", "app.dpkg-old"} {
+		write(t, dir, "cron.d/"+name, "CRON_TZ=UTC\n0 9 * * * root curl -fs https://a.example/"+name+"\n")
+	}
+	printed, err := run(t, "", "crontab", filepath.Join(dir, "cron.d"), "--dry-run", "--now", "2026-11-27T12:00:00Z")
+	require.NoError(t, err)
+	require.Contains(t, printed, "\n1 job, 1 same\n")
+	require.Equal(t, 3, strings.Count(printed, "it is left out, as cron leaves out"))
+	printed, err = run(t, "", "crontab", filepath.Join(dir, "cron.d", "app.rpmsave"), "--dry-run")
+	require.NoError(t, err)
+	require.Contains(t, printed, "\n1 job, 1 same\n")
+}
+
 func TestForPrograms(t *testing.T) {
 	t.Parallel()
 	printed, err := run(t, crontab, "crontab", "-", "--dry-run", "-o", "json", "-c", "mine")

@@ -20,7 +20,7 @@ func Read(files []source.File, o importer.Options) importer.Result {
 	var terraform []source.File
 	for _, file := range files {
 		switch ext := strings.ToLower(path.Ext(file.Name)); {
-		case ext == ".tf" || ext == ".tfvars":
+		case ext == ".tf" || ext == ".tfvars" || strings.HasSuffix(strings.ToLower(file.Name), ".tfvars.json"):
 			terraform = append(terraform, file)
 		case ext == ".bicep":
 			c.result.Problem(file.Name, 0, "it is Bicep: build it first (bicep build), and import the template")
@@ -45,7 +45,8 @@ type collector struct {
 	names  importer.Names
 	file   source.File // that is read
 
-	waiting    []document // templates, until all files of parameters are known
+	states     map[string]bool // directories of states that have a job
+	waiting    []document      // templates, until all files of parameters are known
 	parameters []document
 	all        map[string]*value.Value // from --parameters
 	usedNow    bool

@@ -3,8 +3,10 @@ package azure
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -17,19 +19,56 @@ import (
 )
 
 // terraform reads configurations of Terraform: the files that are named, and those beside them, which belong to the same
-// module.
+// module. Files of variables that are named apply to the module beside them, or else to all modules.
 func (c *collector) terraform(files []source.File) {
 	modules := map[string]*module{}
 	for _, file := range files {
-		dir := path.Dir(file.Name)
-		if modules[dir] == nil {
-			modules[dir] = newModule(c, file)
+		if dir := path.Dir(file.Name); !isVariables(file.Name) {
+			if modules[dir] == nil {
+				modules[dir] = newModule(c, file)
+			}
+			modules[dir].add(file)
 		}
-		modules[dir].add(file)
+	}
+	for _, file := range files {
+		own := modules[path.Dir(file.Name)]
+		switch {
+		case !isVariables(file.Name):
+		case own != nil:
+			own.variableFile(file)
+		case len(modules) == 0 || file.Listed:
+			c.result.Problem(file.Name, 0, "it has variables, and there is no configuration (.tf) to which they apply: name it as well")
+		default:
+			for _, dir := range sorted(modules) {
+				modules[dir].variableFile(file)
+			}
+		}
 	}
 	for _, dir := range sorted(modules) {
+		if c.states[dir] {
+			c.result.Note(modules[dir].first.Name, 0, "the configuration is left out, since its state is imported, which has the same jobs")
+			continue
+		}
 		modules[dir].read()
 	}
+}
+
+// isVariables reports whether a file gives variables of a configuration.
+func isVariables(name string) bool {
+	return strings.HasSuffix(name, ".tfvars") || strings.HasSuffix(name, ".tfvars.json")
+}
+
+// rank orders the files of variables that Terraform reads by itself; 0 for others.
+func rank(name string) int {
+	switch {
+	case name == "terraform.tfvars":
+		return 1
+	case name == "terraform.tfvars.json":
+		return 2
+	case strings.HasSuffix(name, ".auto.tfvars"), strings.HasSuffix(name, ".auto.tfvars.json"):
+		return 3
+	}
+	return 0
 }
 
 // A module is a directory of a configuration.
@@ -45,8 +84,48 @@ type module struct {
 	values    map[string]cty.Value        // variables and locals, by var.x and local.x
 	broken    []brokenLine
 	visiting  int
+	leftOut   int // resources of which there are none
 	steps     int
 	files     map[string]source.File
+	automatic map[string]source.File // of variables, that Terraform reads by itself
+	asked     []source.File          // of variables, that are named, in order
+	others    []source.File          // of variables, that are in the directory
+}
+
+// variableFile adds a file of variables.
+func (m *module) variableFile(file source.File) {
+	switch {
+	case path.Dir(file.Name) == path.Dir(m.first.Name) && rank(path.Base(file.Name)) > 0:
+		m.automatic[path.Base(file.Name)] = file
+	case !file.Listed:
+		m.asked = append(m.asked, file)
+	default:
+		m.others = append(m.others, file)
+	}
+}
+
+// variableFiles returns the files of variables in the order in which Terraform reads them; later ones count.
+func (m *module) variableFiles() []source.File {
+	names := sorted(m.automatic)
+	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
+	var all []source.File
+	for _, name := range names {
+		all = append(all, m.automatic[name])
+	}
+	named := func(file source.File) bool {
+		return slices.ContainsFunc(m.asked, func(a source.File) bool { return a.Name == file.Name })
+	}
+	m.others = slices.DeleteFunc(m.others, named)
+	switch {
+	case len(m.others) == 1 && len(m.asked) == 0:
+		all = append(all, m.others[0])
+		m.c.result.Note(m.others[0].Name, 0, "these variables are taken, as the only ones of the directory that Terraform does not read by itself")
+	case len(m.asked) == 0:
+		for _, file := range m.others {
+			m.c.result.Problem(file.Name, 0, "it is not clear which files of variables apply: name those that do beside the directory, in the order of -var-file")
+		}
+	}
+	return append(all, m.asked...)
 }
 
 // quotedName matches the name of an argument in quotes, which stays where it is without them.
@@ -78,6 +157,7 @@ func newModule(c *collector, first source.File) *module {
 	return &module{
 		c: c, first: first, named: map[string]bool{}, variables: map[string]*hclsyntax.Block{}, given: map[string]hcl.Expression{},
 		locals: map[string]hcl.Expression{}, resources: map[string]*hclsyntax.Block{}, values: map[string]cty.Value{}, files: map[string]source.File{},
+		automatic: map[string]source.File{},
 	}
 }
 
@@ -100,11 +180,17 @@ func (m *module) beside() {
 	}
 	for _, e := range entries {
 		name := e.Name()
-		if !strings.HasSuffix(name, ".tf") && name != "terraform.tfvars" && !strings.HasSuffix(name, ".auto.tfvars") || len(m.files) > maxModuleFiles {
+		if !strings.HasSuffix(name, ".tf") && rank(name) == 0 || len(m.files)+len(m.automatic) > maxModuleFiles {
 			continue
 		}
 		file, err := m.first.Beside(name)
-		if err == nil && m.files[file.Path].Path == "" {
+		switch {
+		case err != nil:
+		case rank(name) > 0:
+			if m.automatic[name].Path == "" {
+				m.automatic[name] = file
+			}
+		case m.files[file.Path].Path == "":
 			m.files[file.Path] = file
 		}
 	}
@@ -115,6 +201,14 @@ func (m *module) read() {
 	for _, name := range sorted(m.files) {
 		m.parse(m.files[name])
 	}
+	for _, file := range m.variableFiles() {
+		m.named[file.Path] = true
+		if strings.HasSuffix(file.Name, ".json") {
+			m.variablesJSON(file)
+		} else {
+			m.parse(file)
+		}
+	}
 	m.collect()
 	m.secrets()
 	before := len(m.c.result.Drafts) + len(m.c.result.Collections)
@@ -124,7 +218,7 @@ func (m *module) read() {
 			m.resource(b)
 		}
 	}
-	if len(m.c.result.Drafts)+len(m.c.result.Collections) == before {
+	if len(m.c.result.Drafts)+len(m.c.result.Collections) == before && m.leftOut == 0 {
 		m.c.result.Problem(m.first.Name, 0, "the configuration has no job of Azure Scheduler")
 	}
 }
@@ -166,6 +260,51 @@ func (m *module) parse(file source.File) {
 	for _, b := range body.Blocks {
 		m.blocks = append(m.blocks, moduleBlock{file, b, m.named[file.Path]})
 	}
+}
+
+// variablesJSON reads a file of variables in JSON.
+func (m *module) variablesJSON(file source.File) {
+	text, err := file.Read()
+	if err != nil {
+		m.c.result.Problem(file.Name, 0, err.Error())
+		return
+	}
+	docs, err := value.ReadAll(text)
+	if err != nil || len(docs) != 1 || docs[0].Kind != value.Object {
+		m.c.result.Problem(file.Name, 0, "it is no object in JSON with values of variables")
+		return
+	}
+	for _, v := range docs[0].Members {
+		m.given[v.Name] = hcl.StaticExpr(toCty(v.Value), hcl.Range{Filename: file.Name, Start: hcl.Pos{Line: v.Value.Line}})
+	}
+}
+
+// toCty returns a value of JSON as one of Terraform.
+func toCty(v *value.Value) cty.Value {
+	switch v.Kind {
+	case value.Bool:
+		return cty.BoolVal(v.Text == "true")
+	case value.Number:
+		if n, err := cty.ParseNumberVal(v.Text); err == nil {
+			return n
+		}
+		return cty.DynamicVal
+	case value.String:
+		return cty.StringVal(v.Text)
+	case value.List:
+		items := []cty.Value{}
+		for _, item := range v.Items {
+			items = append(items, toCty(item))
+		}
+		return cty.TupleVal(items)
+	case value.Object:
+		members := map[string]cty.Value{}
+		for _, m := range v.Members {
+			members[m.Name] = toCty(m.Value)
+		}
+		return cty.ObjectVal(members)
+	}
+	return cty.NullVal(cty.DynamicPseudoType)
 }
 
 // collect finds the variables, locals and resources of the module.
@@ -219,6 +358,10 @@ func (m *module) resource(b moduleBlock) {
 		m.c.result.Problem(b.file.Name, line, fmt.Sprintf("the number of resources %s.%s (count, for_each) is not known, or more than %d: import the state in its place",
 			kind, short(b.block.Labels[1]), maxInstances))
 		return
+	}
+	if len(instances) == 0 {
+		m.c.result.Note(b.file.Name, line, "a resource is left out, since its count is 0 or its for_each is empty")
+		m.leftOut++
 	}
 	for _, instance := range instances {
 		a := m.body(b.block.Body, instance, 0)
@@ -286,14 +429,63 @@ func (m *module) body(body *hclsyntax.Body, instance map[string]cty.Value, depth
 		o.Set(name, m.value(a.Expr, instance, a.NameRange.Start.Line))
 	}
 	for _, b := range body.Blocks {
-		list := o.Get(b.Type)
-		if list == nil || list.Kind != value.List {
-			list = &value.Value{Kind: value.List, Line: b.TypeRange.Start.Line}
-			o.Set(b.Type, list)
+		if b.Type == "dynamic" && len(b.Labels) == 1 {
+			m.dynamic(o, b, instance, depth)
+			continue
 		}
-		inner := m.body(b.Body, instance, depth+1)
-		inner.Line = b.TypeRange.Start.Line
-		list.Items = append(list.Items, inner)
+		m.block(o, b.Type, b.Body, b.TypeRange.Start.Line, instance, depth)
 	}
 	return o
+}
+
+// block adds a block to those of its name.
+func (m *module) block(o *value.Value, name string, body *hclsyntax.Body, line int, instance map[string]cty.Value, depth int) {
+	list := o.Get(name)
+	if list != nil && list.Kind == value.Unknown {
+		return
+	}
+	if list == nil || list.Kind != value.List {
+		list = &value.Value{Kind: value.List, Line: line}
+		o.Set(name, list)
+	}
+	inner := m.body(body, instance, depth+1)
+	inner.Line = line
+	list.Items = append(list.Items, inner)
+}
+
+// dynamic adds the blocks that a dynamic block makes; a value that is needed if that is not known.
+func (m *module) dynamic(o *value.Value, b *hclsyntax.Block, instance map[string]cty.Value, depth int) {
+	line, name := b.TypeRange.Start.Line, b.Labels[0]
+	var content *hclsyntax.Body
+	for _, inner := range b.Body.Blocks {
+		if inner.Type == "content" {
+			content = inner.Body
+		}
+	}
+	iterator := name
+	if a := b.Body.Attributes["iterator"]; a != nil {
+		iterator = hcl.ExprAsKeyword(a.Expr)
+	}
+	each := b.Body.Attributes["for_each"]
+	if content == nil || each == nil || iterator == "" {
+		o.Set(name, value.Needed(line, "a dynamic block that cannot be read"))
+		return
+	}
+	v, why := m.evaluate(each.Expr, instance)
+	if v, _ = v.Unmark(); !v.IsKnown() || v.IsNull() || !v.CanIterateElements() || v.LengthInt() > maxInstances {
+		o.Set(name, value.Needed(line, append(why, "how many blocks a dynamic block makes")...))
+		return
+	}
+	for it := v.ElementIterator(); it.Next(); {
+		key, item := it.Element()
+		if v.Type().IsSetType() {
+			key = item
+		}
+		inner := maps.Clone(instance)
+		if inner == nil {
+			inner = map[string]cty.Value{}
+		}
+		inner[iterator] = cty.ObjectVal(map[string]cty.Value{"key": key, "value": item})
+		m.block(o, name, content, line, inner, depth)
+	}
 }

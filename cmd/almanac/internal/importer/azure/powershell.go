@@ -41,7 +41,9 @@ func (c *collector) powerShell(doc *value.Value) {
 	p.Set("status", status)
 	name := value.Text(text(doc.Get("JobCollectionName"))+"/"+text(doc.Get("JobName")), line)
 	d := c.job(name, p, line, origin{exists: true, group: text(doc.Get("ResourceGroupName"))})
-	if d.Properties.Get("recurrence") != nil && d.Properties.Get("recurrence").Kind == value.Object {
+	// The service took a schedule with these only.
+	f := d.Properties.Get("recurrence", "frequency")
+	if f.Is("day") || f.Is("week") || f.Is("month") {
 		d.Properties.Get("recurrence").Set("schedule", value.Needed(line, "PowerShell does not print the schedule: give it, or take it out if there is none"))
 	}
 	if a := d.Properties.Get("action"); a != nil && a.Kind == value.Object {

@@ -1,6 +1,7 @@
 package azure
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -49,7 +50,12 @@ func (c *collector) state(doc *value.Value) {
 	for _, name := range []string{"values", "planned_values"} {
 		found += c.shownModule(doc.Get(name, "root_module"), 0)
 	}
-	if found == 0 {
+	if found > 0 {
+		if c.states == nil {
+			c.states = map[string]bool{}
+		}
+		c.states[path.Dir(c.file.Name)] = true
+	} else {
 		c.result.Problem(c.file.Name, doc.Line, "the state has no job of Azure Scheduler")
 	}
 }

@@ -12,8 +12,7 @@ import (
 // The arguments of azurerm_scheduler_job and its blocks, and of azurerm_scheduler_job_collection.
 var (
 	jobArguments = words(`name resource_group_name job_collection_name action_web action_storage_queue error_action_web
-		error_action_storage_queue retry recurrence start_time state id timeouts depends_on lifecycle provider count for_each provisioner connection
-		execution_count failure_count faulted_count first_execution_time last_execution_time next_execution_time`)
+		error_action_storage_queue retry recurrence start_time state id timeouts depends_on lifecycle provider count for_each provisioner connection`)
 	webArguments        = words(`url method body headers authentication_basic authentication_certificate authentication_active_directory`)
 	queueArguments      = words(`storage_account_name storage_queue_name sas_token message`)
 	retryArguments      = words(`interval count`)
@@ -142,6 +141,9 @@ func (r *terraformReader) action(a *value.Value, line int) *value.Value {
 		retry.Set("retryInterval", or0(block.Get("interval"), value.Text("00:00:30", block.Line)))
 		retry.Set("retryCount", or0(block.Get("count"), value.Int(4, block.Line)))
 	}
+	if action.Kind == value.Unknown {
+		return action
+	}
 	action.Set("retryPolicy", retry)
 	if e := r.one(a, "error_", line); e != nil {
 		action.Set("errorAction", e)
@@ -158,12 +160,14 @@ func or0(v, otherwise *value.Value) *value.Value {
 
 // one returns an action or an error action; nil if there is none.
 func (r *terraformReader) one(a *value.Value, prefix string, line int) *value.Value {
-	if block := r.block(a, prefix+"action_web"); block != nil {
+	if block := r.block(a, prefix+"action_web"); block != nil && block.Kind == value.Unknown {
+		return block
+	} else if block != nil {
 		return r.web(block, prefix+"action_web")
 	}
 	block := r.block(a, prefix+"action_storage_queue")
-	if block == nil {
-		return nil
+	if block == nil || block.Kind == value.Unknown {
+		return block
 	}
 	r.known(prefix+"action_storage_queue", block, queueArguments)
 	m := value.Obj(block.LineOr(line))
@@ -184,6 +188,10 @@ func (r *terraformReader) web(block *value.Value, path string) *value.Value {
 	url := block.Get("url")
 	if url != nil {
 		q.Set("uri", url)
+	}
+	if m := block.Get("method"); m == nil || empty0(m) {
+		r.wrong = append(r.wrong, importer.Finding{Path: "action.request.method", Line: block.Line,
+			Text: "there is none, so GET is written, which the documentation of the provider calls the default"})
 	}
 	q.Set("method", or0(block.Get("method"), value.Text("GET", block.Line)))
 	if h := r.block(block, "headers"); h != nil && h.Kind == value.Object && len(h.Members) > 0 {

@@ -22,6 +22,9 @@ type File struct {
 	Path string // in Dir
 	Name string // as it is shown
 
+	// Listed says that the directory was named, and not the file.
+	Listed bool
+
 	text []byte // of a file that is not on a disk
 }
 
@@ -69,6 +72,13 @@ func Read(dir fs.FS, name string) (string, error) {
 func ReadBytes(dir fs.FS, name string) ([]byte, error) {
 	if !fs.ValidPath(name) {
 		return nil, errors.New("it is not below the directory of the source")
+	}
+	before, err := fs.Stat(dir, name) // to open a named pipe waits for who writes it
+	switch {
+	case err != nil:
+		return nil, plain(err)
+	case !before.Mode().IsRegular():
+		return nil, errors.New("it is no regular file")
 	}
 	file, err := dir.Open(name)
 	if err != nil {

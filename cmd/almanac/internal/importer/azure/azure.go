@@ -51,6 +51,7 @@ type collector struct {
 	all        map[string]*value.Value // from --parameters
 	usedNow    bool
 	steps      int
+	made       int // bytes of texts of expressions
 	nesting    int
 	links      int
 }

@@ -84,3 +84,29 @@ func TestUnknownConditionsAreNeeded(t *testing.T) {
 		require.NotNil(t, r.Drafts[0].Properties.Get("$needs"), resources)
 	}
 }
+
+func TestLinkedTemplatesAreFound(t *testing.T) {
+	t.Parallel()
+	linked := template(tomorrow, "")
+	for uri, file := range map[string]string{
+		`https://a.example/raw/main/nested/jobs.json`:                                            "nested/jobs.json",
+		`https://a.example/raw/main/nested/jobs.json?sig=x`:                                      "jobs.json",
+		`[uri(parameters('base'), 'nested/jobs.json')]`:                                          "nested/jobs.json",
+		`[concat(parameters('base'), '/nested/jobs.json', parameters('sas'))]`:                   "nested/jobs.json",
+		`[uri(deployment().properties.templateLink.uri, concat('nested/', parameters('name')))]`: "",
+		`https://a.example/raw/main/t.json`:                                                      "",
+	} {
+		files := map[string]string{"t.json": `{"$schema":"deploymentTemplate","parameters":{"base":{"type":"string"},"sas":{"type":"string"},"name":{"type":"string"}},"resources":[` +
+			`{"type":"Microsoft.Resources/deployments","name":"d","properties":{"templateLink":{"uri":"` + uri + `"}}}]}`}
+		if file == "" {
+			r := read(files, "t.json")
+			require.Empty(t, r.Jobs, uri)
+			require.Contains(t, r.Problems[0].Text, "needs a file", uri)
+			continue
+		}
+		files[file] = linked
+		r := read(files, "t.json")
+		require.Len(t, r.Jobs, 1, "%s %+v", uri, r.Problems)
+		require.Equal(t, file, r.Jobs[0].File)
+	}
+}

@@ -269,7 +269,7 @@ func resourceID(_ *scope, args []*value.Value) *value.Value {
 		}
 		what = text
 		for _, name := range args[i+1:] {
-			if text, ok := name.Str(); ok {
+			if text, ok := name.Str(); ok && len(what)+len(text) < maxText {
 				what += " " + text
 			}
 		}

@@ -81,6 +81,9 @@ func (m *module) evaluate(e hcl.Expression, instance map[string]cty.Value) (cty.
 		why = append(why, call+"(), whose value exists only when Terraform runs")
 	}
 	missing := ""
+	if m.c.made > maxMade {
+		return cty.DynamicVal, append(why, "a configuration that makes too much text")
+	}
 	result, problems := e.Value(&hcl.EvalContext{Variables: roots, Functions: m.functions(&missing)})
 	switch {
 	case problems.HasErrors():
@@ -88,6 +91,9 @@ func (m *module) evaluate(e hcl.Expression, instance map[string]cty.Value) (cty.
 		result = cty.DynamicVal
 	case large(result):
 		why, result = append(why, "a value that is too large"), cty.DynamicVal
+	}
+	if result.IsKnown() && !result.IsNull() && !result.IsMarked() && result.Type() == cty.String {
+		m.c.made += len(result.AsString())
 	}
 	if missing != "" {
 		why = append(why, missing)

@@ -13,10 +13,11 @@ import (
 )
 
 const (
-	maxNested  = 8       // deployments in deployments
-	maxCopies  = 1000    // of a resource
-	maxSteps   = 500_000 // of all expressions of an import
-	maxVisited = 40      // variables in variables
+	maxNested  = 8         // deployments in deployments
+	maxCopies  = 1000      // of a resource
+	maxSteps   = 500_000   // of all expressions of an import
+	maxMade    = 256 << 20 // bytes of texts that all expressions of an import make
+	maxVisited = 40        // variables in variables
 )
 
 // A scope is a template with its parameters.
@@ -192,7 +193,14 @@ func (s *scope) call(e *expression) *value.Value {
 	if !ok {
 		return value.Needed(0, "the function "+e.text[:min(len(e.text), 40)]+", which is not known here")
 	}
-	return f(s, args)
+	if s.c.made > maxMade {
+		return value.Needed(0, "the template makes too much text")
+	}
+	v := f(s, args)
+	if v != nil && v.Kind == value.String {
+		s.c.made += len(v.Text)
+	}
+	return v
 }
 
 // parameter returns the value of a parameter.
@@ -400,7 +408,7 @@ func (s *scope) deployment(r *value.Value, depth int) {
 		given[strings.ToLower(m.Name)] = parameterValue(m.Name, m.Value)
 	}
 	if link := p.Get("parametersLink"); link != nil {
-		s.c.linked(s.eval(link), "parameters", func(doc *value.Value, _ source.File) {
+		s.c.linked(s.link(link), "parameters", func(doc *value.Value, _ source.File) {
 			maps.Copy(given, parametersOf(doc))
 		})
 	}
@@ -414,13 +422,34 @@ func (s *scope) deployment(r *value.Value, depth int) {
 		return
 	}
 	if link := p.Get("templateLink"); link != nil {
-		s.c.linked(s.eval(link), "template", func(doc *value.Value, file source.File) {
+		s.c.linked(s.link(link), "template", func(doc *value.Value, file source.File) {
 			outer := s.c.file
 			s.c.file = file
 			s.c.template(doc, given, s.exported, depth+1, s)
 			s.c.file = outer
 		})
 	}
+}
+
+// link evaluates a link. If its address is not known, the last literal path in it counts, such as that of
+// uri(parameters('base'), 'nested/a.json').
+func (s *scope) link(link *value.Value) *value.Value {
+	v := s.eval(link)
+	raw, ok := link.Get("uri").Str()
+	if v.Get("uri") == nil || v.Get("uri").Kind != value.Unknown || !ok || len(raw) < 2 {
+		return v
+	}
+	e, err := parseExpression(raw[1 : len(raw)-1])
+	if err != nil || e.kind != 'f' || !strings.EqualFold(e.text, "uri") && !strings.EqualFold(e.text, "concat") {
+		return v
+	}
+	for _, a := range slices.Backward(e.args) {
+		if name, _, _ := strings.Cut(a.text, "?"); a.kind == 's' && strings.Trim(name, "/") != "" {
+			v.Set("relativePath", value.Text(strings.TrimPrefix(name, "/"), link.Line))
+			break
+		}
+	}
+	return v
 }
 
 // parameterValue returns the value that a file of parameters gives.
@@ -446,6 +475,19 @@ func parametersOf(doc *value.Value) map[string]*value.Value {
 	return given
 }
 
+// suffixes returns the ends of a path that are paths, the longest first.
+func suffixes(name string) []string {
+	all := []string{name}
+	for range 20 {
+		_, rest, found := strings.Cut(name, "/")
+		if !found {
+			break
+		}
+		all, name = append(all, rest), rest
+	}
+	return all
+}
+
 // linked reads a linked file, if it is beside the source.
 func (c *collector) linked(link *value.Value, what string, read func(doc *value.Value, file source.File)) {
 	name, ok := link.Get("relativePath").Str()
@@ -453,7 +495,7 @@ func (c *collector) linked(link *value.Value, what string, read func(doc *value.
 		address, isText := link.Get("uri").Str()
 		if isText {
 			if u, err := url.Parse(address); err == nil {
-				name, ok = path.Base(u.Path), true
+				name, ok = strings.Trim(u.Path, "/"), true
 			}
 		}
 	}
@@ -461,9 +503,9 @@ func (c *collector) linked(link *value.Value, what string, read func(doc *value.
 		c.result.Problem(c.file.Name, link.Line, "needs a file: a linked "+what+", whose name is known only when the template is deployed")
 		return
 	}
-	for _, candidate := range []string{name, path.Base(name)} {
+	for _, candidate := range suffixes(name) {
 		file, err := c.file.Beside(candidate)
-		if err != nil {
+		if err != nil || file.Path == c.file.Path {
 			continue
 		}
 		if c.links++; c.links > maxCopies {

@@ -62,7 +62,7 @@ func (d *Draft) stop(all []*Collection) {
 		if exact && !strings.EqualFold(c.Group, d.From.Group) || c.Group != "" && d.From.Group != "" && !strings.EqualFold(c.Group, d.From.Group) {
 			continue
 		}
-		switch state := c.Body.Get("properties", "state"); {
+		switch state := stateOf(c); {
 		case state != nil && state.Kind == value.Unknown:
 			unknown = c
 		case state == nil || state.Is("enabled"):
@@ -73,8 +73,7 @@ func (d *Draft) stop(all []*Collection) {
 	}
 	switch {
 	case unknown != nil:
-		state := unknown.Body.Get("properties", "state")
-		d.Properties.Set("state", value.Needed(d.Line, "the state of its job collection, which counts for the job as well: "+strings.Join(state.Why, "; ")))
+		d.Properties.Set("state", value.Needed(d.Line, "the state of its job collection, which counts for the job as well: "+strings.Join(stateOf(unknown).Why, "; ")))
 	case stopped != nil && enabled != nil:
 		d.Properties.Set("state", value.Needed(d.Line, fmt.Sprintf(
 			"which of the job collections of this name it is in: that in %s, line %d, is not enabled", stopped.File, stopped.Line)))
@@ -82,6 +81,14 @@ func (d *Draft) stop(all []*Collection) {
 		d.Properties.Set("state", value.Text("disabled", d.Line))
 		d.Say(Same, "state", d.Line, fmt.Sprintf("its job collection is not enabled (%s, line %d), so it is written as disabled", stopped.File, stopped.Line))
 	}
+}
+
+// stateOf returns the state of a collection; nil if it has none, which is enabled.
+func stateOf(c *Collection) *value.Value {
+	if all := c.Body.Get("properties"); all != nil && all.Kind == value.Unknown {
+		return all
+	}
+	return c.Body.Get("properties", "state")
 }
 
 func key(d *Draft) string { return fields.Normalize(d.Collection) + "\x00" + fields.Normalize(d.Name) }

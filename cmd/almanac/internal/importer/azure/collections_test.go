@@ -1,6 +1,7 @@
 package azure_test
 
 import (
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -46,6 +47,7 @@ func TestJobsOfStoppedCollectionsAreDisabled(t *testing.T) {
 	}
 	require.Equal(t, []string{disabled}, states(t, "t.json", template(`"Disabled"`, ""), "prod"))
 	require.Contains(t, states(t, "t.json", template(`"[parameters('s')]"`, ""), "")[0], "$needs")
+	require.Contains(t, states(t, "t.json", strings.Replace(template(`"Enabled"`, ""), `{"state":"Enabled"}`, `"[parameters('s')]"`, 1), "")[0], "$needs")
 	require.Equal(t, []string{enabled}, states(t, "t.json", template(`"Enabled"`, ""), ""))
 	require.Equal(t, []string{disabled}, states(t, "main.tf", `resource "azurerm_scheduler_job_collection" "c" {
   name                = "c"

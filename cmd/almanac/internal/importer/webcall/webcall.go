@@ -158,6 +158,7 @@ type builder struct {
 	user         *string
 	pass         *string
 	follow       bool
+	plain        bool // the address is of http
 	retries      int
 	delay        int
 	fails        bool
@@ -391,7 +392,7 @@ func (b *builder) address(address string) (string, error) {
 	if !b.wget && strings.ContainsAny(literalHost.ReplaceAllString(address, "://x"), "{}[]") {
 		return "", errors.New("curl makes several addresses of one with braces or brackets")
 	}
-	b.call.HTTPS = scheme == "https"
+	b.call.HTTPS, b.plain = scheme == "https", scheme == "http"
 	if u, err := url.Parse(holes.ReplaceAllString(address, "x")); err == nil {
 		b.call.Host = u.Hostname()
 	}
@@ -441,7 +442,7 @@ func (b *builder) authentication(r *value.Value) {
 var ownHost = regexp.MustCompile(`(?i)^(localhost|.*\.localhost|127\.[0-9.]+|::1|0\.0\.0\.0|::)$`)
 
 func (b *builder) redirects(r *value.Value) {
-	if b.follow && !b.call.HTTPS {
+	if b.follow && b.plain {
 		b.differs("the command follows redirects anywhere, and here only to the same scheme, host and port: if this http address leads to https, write that one")
 		return
 	}

@@ -100,6 +100,7 @@ func TestWhatACommandDoesOtherwise(t *testing.T) {
 		"curl -f -m 10 https://a.example":          "",
 		"curl -f http://a.example":                 "",
 		"curl -fL https://a.example":               "",
+		"wget $TOKEN/x":                            "",
 		"wget https://localhost.example":           "",
 	} {
 		call, err := webcall.Shell(command, environment, 3)

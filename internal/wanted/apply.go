@@ -60,7 +60,7 @@ func (p *Plan) prepare(ctx context.Context, s *Secrets) ([]prepared, error) {
 	var all []prepared
 	var failed problems
 	for _, c := range p.Changes {
-		if c.Action == Keep && len(c.Secrets) == 0 {
+		if !c.sent() {
 			continue
 		}
 		secrets, err := s.resolve(ctx, c.job)
@@ -121,7 +121,7 @@ func (p *Plan) send(ctx context.Context, a *Apply, c *prepared, r *Result) {
 		if c.Action == Keep && c.etag == "" && len(c.Secrets) > 0 && !replan() { // it was read in a list
 			return
 		}
-		if c.Action == Keep && len(c.Secrets) == 0 {
+		if !c.sent() {
 			r.Outcome = Unchanged
 			return
 		}
@@ -147,11 +147,14 @@ func (p *Plan) send(ctx context.Context, a *Apply, c *prepared, r *Result) {
 
 // put sends a job once.
 func (p *Plan) put(ctx context.Context, c *prepared) (client.Job, error) {
-	j, condition := *c.job, client.IfAbsent()
+	j, condition := whole(c.job, c.is), client.IfAbsent()
 	if c.is != nil {
 		condition = client.IfMatch(c.etag)
-		if c.is.definition.State == job.StateDisabled && !j.Has("state") { // without one, it would be enabled
+		switch state := c.is.definition.State; {
+		case state == job.StateDisabled && !j.Has("state"): // without one, it would be enabled
 			j = j.With("state", string(job.StateDisabled))
+		case state.Final() && c.Action == Keep: // with one, it would be disabled
+			j = j.Without("state")
 		}
 	}
 	return p.options.Client.PutJobBody(ctx, c.Collection, c.Name, j.Body(c.secrets), condition)

@@ -67,9 +67,18 @@ func definitionOf(j *jobfile.Job, is *actual, now time.Time) (job.Definition, er
 	if is != nil {
 		o.Stored = &is.definition
 	}
-	d, err := input.ParseDefinition(j.Body(nil), o)
+	of := whole(j, is)
+	counted := countedFromCreation(&of, is)
+	if counted {
+		of = of.Without("recurrence.frequency").Without("recurrence.interval").Without("recurrence.schedule")
+	}
+	d, err := input.ParseDefinition(of.Body(nil), o)
 	if err != nil {
 		return d, problemsOf(j, err)
+	}
+	if counted && d.Recurrence != nil {
+		stored := is.definition.Recurrence
+		d.Recurrence.Frequency, d.Recurrence.Interval, d.Recurrence.Schedule = stored.Frequency, stored.Interval, stored.Schedule
 	}
 	if is != nil && (!j.Has("state") || stays(d.State, is.definition.State)) {
 		d.State = is.definition.State
@@ -77,6 +86,69 @@ func definitionOf(j *jobfile.Job, is *actual, now time.Time) (job.Definition, er
 	d = d.Redacted()
 	d.Local = nil
 	return d, nil
+}
+
+// whole returns a job of a file with null for the members of its recurrence that the server has and the file has not: a
+// PUT without them may keep them, for clients that do not know them, and a file is the whole of a job.
+func whole(j *jobfile.Job, is *actual) jobfile.Job {
+	if is == nil || is.definition.Recurrence == nil {
+		return *j
+	}
+	stored, of := is.definition.Recurrence, *j
+	for _, member := range []struct {
+		name string
+		has  bool
+	}{
+		{"cron", stored.Cron != ""}, {"rrule", stored.RRule != ""}, {"also", len(stored.Also) > 0}, {"exclusions", len(stored.Exclusions) > 0},
+	} {
+		switch {
+		case !member.has:
+		case !j.Has("recurrence"):
+			return j.WithNull("recurrence")
+		case !j.Has("recurrence." + member.name):
+			of = of.WithNull("recurrence." + member.name)
+		}
+	}
+	return of
+}
+
+// countedFromCreation reports whether a job has the RRULE that the server has, without a start: frequency, interval and
+// schedule are then what the RRULE means if it begins at the creation of the job, which no answer has.
+func countedFromCreation(j *jobfile.Job, is *actual) bool {
+	if is == nil || !fromCreation(&is.definition) || j.Has("startTime") {
+		return false
+	}
+	var given struct {
+		Properties struct {
+			Recurrence job.Recurrence `json:"recurrence"`
+		} `json:"properties"`
+	}
+	if json.Unmarshal(j.Body(nil), &given) != nil {
+		return false // parsing says why
+	}
+	r, stored := &given.Properties.Recurrence, is.definition.Recurrence
+	if r.RRule != stored.RRule {
+		return false
+	}
+	rule := func(r *job.Recurrence) job.Recurrence {
+		return job.Recurrence{Frequency: fields.Normalize(r.Frequency), Interval: max(r.Interval, 1), Schedule: r.Schedule}
+	}
+	return r.Frequency == "" && r.Interval <= 1 && r.Schedule == nil || reflect.DeepEqual(rule(r), rule(stored))
+}
+
+// fromCreation reports whether a definition has an RRULE without a start.
+func fromCreation(d *job.Definition) bool {
+	return d.StartTime == nil && d.Recurrence != nil && d.Recurrence.RRule != ""
+}
+
+// withoutMeaning returns the recurrence of a definition without what an RRULE means that begins at the creation.
+func withoutMeaning(d *job.Definition) *job.Recurrence {
+	if !fromCreation(d) {
+		return d.Recurrence
+	}
+	r := *d.Recurrence
+	r.Frequency, r.Interval, r.Schedule = "", 1, nil
+	return &r
 }
 
 // stays reports whether a state that a file wants holds: what has ended is not disabled, since it runs no more.

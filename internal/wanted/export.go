@@ -60,6 +60,7 @@ func exported(body json.RawMessage) (jobfile.Job, error) {
 	if d.State.Final() {
 		d.State = job.StateDisabled
 	}
+	d.Recurrence = withoutMeaning(&d)
 	collection, name := client.NamesOf(answer.Name)
 	j, err := jobfile.New(collection, name, d)
 	if err != nil {

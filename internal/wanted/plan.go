@@ -28,6 +28,9 @@ type Options struct {
 	Take     int // runs before and after a change; 0: 10
 	Previews int // changes of which the other jobs that are due are asked; 0: 500, below: none
 	Parallel int // requests at the same time; 0: 16
+
+	// Literal allows secrets that are written in the files.
+	Literal bool
 }
 
 func (o Options) withDefaults() Options {
@@ -57,7 +60,7 @@ type Change struct {
 	Line       int     `json:"line,omitempty"`
 	Fields     []Field `json:"fields,omitempty"`
 
-	// Secrets are the members with references, which are not compared.
+	// Secrets are the members with references, and secrets in the file itself, which are not compared.
 	Secrets []string `json:"secretsNotCompared,omitempty"`
 
 	// Runs are the next runs; nil if the change moves none, and for a job that stays as it is.
@@ -82,12 +85,20 @@ type Plan struct {
 func New(ctx context.Context, o Options, d Directory) (*Plan, error) {
 	o = o.withDefaults()
 	p := &Plan{options: o}
+	var failed problems
 	byCollection := map[string][]*Change{}
 	for i := range d.Jobs {
 		j := &d.Jobs[i]
 		c := &Change{Collection: j.Collection, Name: j.Name, File: j.File, Line: j.Place().Line, job: j}
 		for _, r := range j.References() {
 			c.Secrets = append(c.Secrets, strings.TrimPrefix(r.Path, "properties."))
+		}
+		for _, l := range j.Literals() {
+			c.Secrets = append(c.Secrets, strings.TrimPrefix(l.Path, "properties."))
+			if !o.Literal {
+				failed.add(&jobfile.Problem{At: l.At, Message: l.Path + ": a secret is not written into a file: " +
+					"put a reference there, such as {$env: NAME}, or pass --allow-literal-secrets"})
+			}
 		}
 		p.Changes = append(p.Changes, c)
 		key := fields.Normalize(j.Collection)
@@ -96,7 +107,6 @@ func New(ctx context.Context, o Options, d Directory) (*Plan, error) {
 	slices.SortFunc(p.Changes, func(a, b *Change) int {
 		return cmp.Or(cmp.Compare(keyOf(a.Collection, ""), keyOf(b.Collection, "")), cmp.Compare(keyOf("", a.Name), keyOf("", b.Name)))
 	})
-	var failed problems
 	var g errgroup.Group
 	g.SetLimit(4)
 	for _, changes := range byCollection {
@@ -357,4 +367,17 @@ func (p *Plan) Summary() (s Summary) {
 func (p *Plan) Changed() bool {
 	s := p.Summary()
 	return s.Create+s.Update > 0
+}
+
+// sent reports whether an apply sends the job of a change: secrets are sent again.
+func (c *Change) sent() bool { return c.Action != Keep || len(c.Secrets) > 0 }
+
+// Sends returns how many jobs an apply sends.
+func (p *Plan) Sends() (n int) {
+	for _, c := range p.Changes {
+		if c.sent() {
+			n++
+		}
+	}
+	return n
 }

@@ -135,7 +135,7 @@ func (p *Plan) previewOne(ctx context.Context, c *Change) error {
 	if err != nil {
 		return err
 	}
-	of := timing{want.StartTime, want.Recurrence, want.State, nil}
+	of := timing{want.StartTime, withoutMeaning(&want), want.State, nil}
 	if c.is == nil {
 		return p.previewNew(ctx, c, &want, of)
 	}

@@ -29,9 +29,6 @@ type Secrets struct {
 	// Exec allows references to programs.
 	Exec bool
 
-	// Literal allows secrets that are written in the files.
-	Literal bool
-
 	mu  sync.Mutex
 	ran map[string]string // what programs printed
 }
@@ -44,12 +41,6 @@ const (
 // resolve returns the secrets of a job by their paths. The error joins a [*jobfile.Problem] for each that is missing.
 func (s *Secrets) resolve(ctx context.Context, j *jobfile.Job) (map[string]string, error) {
 	var all []error
-	if !s.Literal {
-		for _, l := range j.Literals() {
-			all = append(all, &jobfile.Problem{At: l.At, Message: l.Path + ": a secret is not written into a file: " +
-				"put a reference there, such as {$env: NAME}, or pass --allow-literal-secrets"})
-		}
-	}
 	found := map[string]string{}
 	for _, r := range j.References() {
 		value, err := s.value(ctx, r)

@@ -88,18 +88,59 @@ func (j Job) At(member string) Place {
 	return Place{j.File, n.Line, n.Column}
 }
 
-// Has reports whether a job has a member of the properties, such as state, that is not null.
+// Has reports whether a job has a member of the properties, such as recurrence.cron, that is not null.
 func (j Job) Has(member string) bool {
-	n := child(j.Properties, member)
+	n := j.Properties
+	for _, step := range steps(member) {
+		n = child(n, step)
+	}
 	return n != nil && !isNull(n)
 }
 
-// With returns a copy of the job with a text as a member of the properties that it lacks.
+// With returns a copy of the job with a text as a member of the properties.
 func (j Job) With(member, value string) Job {
-	properties := *j.Properties
-	properties.Content = append(slices.Clone(properties.Content), text(member), text(value))
-	j.Properties = &properties
+	j.Properties = replaced(j.Properties, steps(member), text(value))
 	return j
+}
+
+// WithNull returns a copy of the job with null as a member of the properties.
+func (j Job) WithNull(member string) Job {
+	j.Properties = replaced(j.Properties, steps(member), &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"})
+	return j
+}
+
+// Without returns a copy of the job without a member of the properties.
+func (j Job) Without(member string) Job {
+	j.Properties = replaced(j.Properties, steps(member), nil)
+	return j
+}
+
+// replaced returns a copy of an object with another value, or none, for what is at a path. An object that would be
+// around it and is not there is not made.
+func replaced(n *yaml.Node, path []string, value *yaml.Node) *yaml.Node {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return n
+	}
+	copied := *n
+	copied.Content = slices.Clone(n.Content)
+	for i := 0; i+1 < len(copied.Content); i += 2 {
+		switch {
+		case !fields.SameName(copied.Content[i].Value, path[0]):
+		case len(path) > 1:
+			copied.Content[i+1] = replaced(copied.Content[i+1], path[1:], value)
+			return &copied
+		case value == nil:
+			copied.Content = slices.Delete(copied.Content, i, i+2)
+			return &copied
+		default:
+			copied.Content[i+1] = value
+			return &copied
+		}
+	}
+	if value != nil && len(path) == 1 {
+		copied.Content = append(copied.Content, text(path[0]), value)
+	}
+	return &copied
 }
 
 // Place returns where the job begins.

@@ -50,10 +50,8 @@ func (o *options) apply(ctx context.Context, s *base.Session) error {
 	if err := p.Resolve(ctx, secrets); err != nil {
 		return exit.With(exit.Failed, err)
 	}
-	if p.Changed() {
-		if err := s.Confirm("Change these jobs?"); err != nil {
-			return err
-		}
+	if err := confirm(s, p); err != nil {
+		return err
 	}
 	var one sync.Mutex // of what is printed and asked
 	results, err := p.Apply(ctx, wanted.Apply{
@@ -75,6 +73,19 @@ func (o *options) apply(ctx context.Context, s *base.Session) error {
 		return exit.With(exit.Failed, err)
 	}
 	return o.finish(ctx, s, p, results)
+}
+
+// confirm asks whether to send the jobs that a plan has to send.
+func confirm(s *base.Session, p *wanted.Plan) error {
+	switch n := p.Sends(); {
+	case p.Changed():
+		return s.Confirm("Change these jobs?")
+	case n == 1:
+		return s.Confirm("Send the secrets of 1 job again?")
+	case n > 1:
+		return s.Confirm(fmt.Sprintf("Send the secrets of %d jobs again?", n))
+	}
+	return nil
 }
 
 // again asks whether a job that somebody else has changed is changed nevertheless.

@@ -86,7 +86,7 @@ func (o *options) plan(ctx context.Context, s *base.Session) (*wanted.Plan, want
 	if previews == 0 {
 		previews = -1
 	}
-	p, err := wanted.New(ctx, wanted.Options{Client: c, Take: o.take, Previews: previews, Parallel: o.parallel}, d)
+	p, err := wanted.New(ctx, wanted.Options{Client: c, Take: o.take, Previews: previews, Parallel: o.parallel, Literal: o.literal}, d)
 	if err != nil {
 		return nil, d, planFailed(s, err)
 	}
@@ -104,7 +104,7 @@ func planFailed(s *base.Session, err error) error {
 // secrets returns what resolves the secrets of a directory.
 func (o *options) secrets(s *base.Session, d wanted.Directory) *wanted.Secrets {
 	return &wanted.Secrets{
-		Getenv: s.Getenv, Files: cmp.Or(o.secretsDir, d.Path), Exec: o.exec, Literal: o.literal,
+		Getenv: s.Getenv, Files: cmp.Or(o.secretsDir, d.Path), Exec: o.exec,
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"almanac/cmd/almanac/internal/cli/exit"
 	"almanac/cmd/almanac/internal/preview"
 	"almanac/job/input"
 )
@@ -394,4 +395,15 @@ func TestOneErrorListsAllMistakesAboutOutboundConnections(t *testing.T) {
 		_, err = almanac(t, "", map[string]string{"ALMANAC_MAX_HOLD": wrong}, "worker")
 		require.EqualError(t, err, "$ALMANAC_MAX_HOLD: "+problem+"; allowed: 0s to 10m")
 	}
+}
+
+func TestAMistypedPlanDoesNotEndAsOneWithChanges(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"plan", "jobs"}, {"plan", "--bogus"}, {"plan", "-output", "json"}, {"plan", "--take", "none"}, {"plan", "-f"}} {
+		_, err := almanac(t, "", map[string]string{"HOME": t.TempDir()}, args...)
+		require.Error(t, err)
+		require.Equal(t, exit.Failed, exit.Status(err), "%v: %v", args, err)
+	}
+	_, err := almanac(t, "", nil, "apply", "--bogus")
+	require.Equal(t, exit.Usage, exit.Status(err))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,7 +35,7 @@ func explain(cmd *cobra.Command, args []string, err error) error {
 	}
 	for _, arg := range args { // -output json is -o with the value utput
 		if m := oneDash.FindStringSubmatch(arg); m != nil && cmd.Flags().Lookup(m[1]) != nil && !strings.Contains(err.Error(), "\nDid you mean") {
-			return exit.With(exit.Usage, fmt.Errorf("%w%s", err, didYouMean("--"+m[1])))
+			return exit.With(usageStatus(cmd), fmt.Errorf("%w%s", err, didYouMean("--"+m[1])))
 		}
 	}
 	return err
@@ -46,9 +47,17 @@ var oneDash = regexp.MustCompile(`^-([a-z][a-z-]+)(?:=.*)?$`)
 // unknownCommand matches the error about a command that does not exist, or an argument where none is allowed.
 var unknownCommand = regexp.MustCompile(`^unknown command "([^"]*)" for "almanac ?([^"]*)"`)
 
+// usageStatus returns the status of a command whose command line is wrong.
+func usageStatus(cmd *cobra.Command) int {
+	if own, err := strconv.Atoi(cmd.Annotations[exit.UsageStatus]); err == nil {
+		return own
+	}
+	return exit.Usage
+}
+
 func seeHelp(cmd *cobra.Command, err error, meant string) error {
 	text, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n\nDid you mean this?")
-	return exit.With(exit.Usage, fmt.Errorf("%s%s\nRun \"%s --help\" for what is allowed", text, meant, cmd.CommandPath()))
+	return exit.With(usageStatus(cmd), fmt.Errorf("%s%s\nRun \"%s --help\" for what is allowed", text, meant, cmd.CommandPath()))
 }
 
 // didYouMean returns a line that asks whether something is meant; "" if it is not known.

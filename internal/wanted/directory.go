@@ -1,6 +1,7 @@
 package wanted
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -43,23 +44,41 @@ const maxFile = 16 << 20
 // above it; the jobs of one that is in none are in the given job collection, if they name no other. The error joins all
 // that is wrong in the files.
 func Load(path string, stdin io.Reader, collection string) (Directory, error) {
+	return load(path, stdin, "", collection)
+}
+
+// LoadIn is Load with a job collection for all jobs that name none and are in no directory of one.
+func LoadIn(path string, stdin io.Reader, collection string) (Directory, error) {
+	return load(path, stdin, collection, "")
+}
+
+// load is Load: given is the collection of jobs that have none, whatever the directory names, and otherwise that of those
+// of which nothing names one and which are in no directory.
+func load(path string, stdin io.Reader, given, otherwise string) (Directory, error) {
 	if path == "-" {
-		text, err := io.ReadAll(io.LimitReader(stdin, maxFile+1))
+		text, err := readAll("standard input", stdin)
 		if err != nil {
-			return Directory{}, fmt.Errorf("read standard input: %w", err)
+			return Directory{}, err
 		}
 		jobs, err := jobfile.Read("standard input", text)
-		return placed(Directory{Jobs: jobs}, collection, err)
+		return placed(Directory{Jobs: jobs}, given, otherwise, err)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return Directory{}, fmt.Errorf("the job files: %w", err)
 	}
 	if !info.IsDir() {
-		return loadFile(path, collection)
+		return loadFile(path, given, otherwise)
 	}
 	d := Directory{Path: path}
-	if d.Config, err = ReadConfig(path); err != nil {
+	root, err := rootOf(filepath.Join(path, ConfigFile))
+	if err != nil {
+		return d, err
+	}
+	if root != "" && !sameDirectory(root, path) {
+		d.Path = root
+	}
+	if d.Config, err = ReadConfig(d.Path); err != nil {
 		return d, err
 	}
 	files, err := jobFiles(path)
@@ -73,18 +92,18 @@ func Load(path string, stdin io.Reader, collection string) (Directory, error) {
 		g.Go(func() error {
 			found[i], problems[i] = readFile(file)
 			for k := range found[i] {
-				inDirectory(&found[i][k], path, file)
+				inDirectory(&found[i][k], d.Path, file)
 			}
 			return nil
 		})
 	}
 	_ = g.Wait() // the errors are in problems
 	d.Jobs = slices.Concat(found...)
-	return placed(d, "", errors.Join(problems...))
+	return placed(d, given, "", errors.Join(problems...))
 }
 
 // loadFile is Load for a file.
-func loadFile(path, collection string) (Directory, error) {
+func loadFile(path, given, otherwise string) (Directory, error) {
 	d := Directory{Path: filepath.Dir(path)}
 	root, err := rootOf(path)
 	if err != nil {
@@ -92,7 +111,7 @@ func loadFile(path, collection string) (Directory, error) {
 	}
 	if root == "" {
 		d.Jobs, err = readFile(path)
-		return placed(d, collection, err)
+		return placed(d, given, otherwise, err)
 	}
 	d.Path = root
 	if d.Config, err = ReadConfig(root); err != nil {
@@ -102,7 +121,25 @@ func loadFile(path, collection string) (Directory, error) {
 	for i := range d.Jobs {
 		inDirectory(&d.Jobs[i], root, path)
 	}
-	return placed(d, "", err)
+	return placed(d, given, "", err)
+}
+
+func sameDirectory(a, b string) bool {
+	one, errOne := os.Stat(a)
+	two, errTwo := os.Stat(b)
+	return errOne == nil && errTwo == nil && os.SameFile(one, two)
+}
+
+// readAll reads a text that is not longer than a file may be.
+func readAll(name string, from io.Reader) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(from, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	case len(text) > maxFile:
+		return nil, fmt.Errorf("%s has more than %d bytes", name, maxFile)
+	}
+	return text, nil
 }
 
 // rootOf returns the directory with a file of its own that a file is in; "" if there is none.
@@ -134,6 +171,9 @@ func jobFiles(root string) (files []string, err error) {
 			return fmt.Errorf("the job files: %w", err)
 		case hidden && e.IsDir():
 			return filepath.SkipDir
+		case !hidden && e.Type()&fs.ModeSymlink != 0 && isDirectory(path):
+			return fmt.Errorf("%s is a link to a directory, in which no job files are looked for: put the directory there itself, "+
+				"or give the link a name that begins with a dot", path)
 		case hidden, e.IsDir(), !jobfile.IsJobFile(e.Name()), path == filepath.Join(root, ConfigFile):
 			return nil
 		}
@@ -143,15 +183,18 @@ func jobFiles(root string) (files []string, err error) {
 	return files, err
 }
 
-func readFile(path string) ([]jobfile.Job, error) {
+func isDirectory(path string) bool {
 	info, err := os.Stat(path)
-	if err == nil && info.Size() > maxFile {
-		err = fmt.Errorf("%s has more than %d bytes", path, maxFile)
-	}
+	return err == nil && info.IsDir()
+}
+
+func readFile(path string) ([]jobfile.Job, error) {
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(path)
+	defer f.Close()
+	text, err := readAll(path, f)
 	if err != nil {
 		return nil, err
 	}
@@ -172,9 +215,9 @@ func inDirectory(j *jobfile.Job, root, file string) {
 	}
 }
 
-// placed gives each job its job collection, collection if nothing else says one, and reports those that have none, or one that the directory does not name,
-// and jobs that are there twice.
-func placed(d Directory, collection string, err error) (Directory, error) {
+// placed gives each job its job collection: its own, given, the only one of the directory, or otherwise. It reports those
+// that have none, or one that the directory does not name, and jobs that are there twice.
+func placed(d Directory, given, otherwise string, err error) (Directory, error) {
 	problems := []error{err}
 	fail := func(j *jobfile.Job, format string, args ...any) {
 		problems = append(problems, &jobfile.Problem{At: j.Place(), Message: fmt.Sprintf(format, args...)})
@@ -182,12 +225,11 @@ func placed(d Directory, collection string, err error) (Directory, error) {
 	seen := map[string]*jobfile.Job{}
 	for i := range d.Jobs {
 		j := &d.Jobs[i]
+		j.Collection = cmp.Or(j.Collection, given)
 		if j.Collection == "" && len(d.Config.Collections) == 1 {
 			j.Collection = d.Config.Collections[0]
 		}
-		if j.Collection == "" {
-			j.Collection = collection
-		}
+		j.Collection = cmp.Or(j.Collection, otherwise)
 		same := func(name string) bool { return fields.SameName(name, j.Collection) }
 		switch {
 		case j.Name == "": // reported

@@ -97,6 +97,9 @@ func Export(dir string, all []jobfile.Job) (written []string, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("the files that are there: %w", err)
 		}
+		if d.Path != dir {
+			return nil, fmt.Errorf("%s is in the directory of %s: export into that one", dir, filepath.Join(d.Path, ConfigFile))
+		}
 		for i := range d.Jobs {
 			there[keyOf(d.Jobs[i].Collection, d.Jobs[i].Name)] = &d.Jobs[i]
 		}
@@ -179,7 +182,10 @@ func writeFile(path string, j jobfile.Job) (bool, error) {
 	if err == nil && bytes.Equal(old, text.Bytes()) {
 		return false, nil
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err == nil {
+		return false, fmt.Errorf("%s is there, and is not of job %s: give it another name, and export again", path, j.Name)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -86,7 +86,8 @@ func (c *Change) text(b *strings.Builder) {
 // Lines returns the members of a change, a line each.
 func (c *Change) Lines() (lines []string) {
 	for _, f := range c.Fields {
-		lines = append(lines, fmt.Sprintf("%s: %s → %s", visible(f.Path), shown(f.From), shown(f.To)))
+		from, to := shown(f)
+		lines = append(lines, fmt.Sprintf("%s: %s → %s", visible(f.Path), from, to))
 	}
 	for _, s := range c.Secrets {
 		lines = append(lines, visible(s)+": secret: not compared")
@@ -94,12 +95,26 @@ func (c *Change) Lines() (lines []string) {
 	return lines
 }
 
-// shown returns a value in a line of a plan.
-func shown(v json.RawMessage) string {
-	if v == nil {
-		return "(none)"
+// shown returns the values of a member in a line of a plan: the beginnings of long ones or, if these are the same, from
+// where they differ.
+func shown(f Field) (from, to string) {
+	const most, before = 200, 40
+	text := func(v json.RawMessage) []rune {
+		if v == nil {
+			return []rune("(none)")
+		}
+		return []rune(visible(string(v)))
 	}
-	return fields.Cut(visible(string(v)), 200)
+	a, b := text(f.From), text(f.To)
+	same := 0
+	for same < min(len(a), len(b)) && a[same] == b[same] {
+		same++
+	}
+	lead := ""
+	if max(len(a), len(b)) > most && same > most-before {
+		a, b, lead = a[same-before:], b[same-before:], "…"
+	}
+	return lead + fields.Cut(string(a), most), lead + fields.Cut(string(b), most)
 }
 
 // visible returns a text without characters that move the cursor or change the direction of writing.
@@ -185,7 +200,8 @@ func (c *Change) markdown(b *strings.Builder) {
 	if len(c.Fields)+len(c.Secrets) > 0 {
 		b.WriteString("| member | before | after |\n|---|---|---|\n")
 		for _, f := range c.Fields {
-			fmt.Fprintf(b, "| %s | %s | %s |\n", code(f.Path), code(shown(f.From)), code(shown(f.To)))
+			from, to := shown(f)
+			fmt.Fprintf(b, "| %s | %s | %s |\n", code(f.Path), code(from), code(to))
 		}
 		for _, s := range c.Secrets {
 			fmt.Fprintf(b, "| %s | secret: not compared | |\n", code(s))

@@ -236,3 +236,25 @@ func TestWhatIsWrongInAFileIsNamedWithItsPlace(t *testing.T) {
 		})
 	}
 }
+
+func TestANameIsAsItIsWritten(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"007": "007", "0x1F": "0x1F", "1_000": "1_000", "True": "True", "1.50": "1.50", "'8'": "8"} {
+		jobs, err := jobfile.Read("x.yaml", []byte("name: "+text+"\ncollection: "+text+"\naction: {}\n"))
+		require.NoError(t, err)
+		require.Equal(t, want, jobs[0].Name)
+		require.Equal(t, want, jobs[0].Collection)
+	}
+	_, err := jobfile.Read("x.yaml", []byte("name: a/b\ncollection: c\naction: {}\n"))
+	require.ErrorContains(t, err, "x.yaml:1:1: job a/b is not in job collection c")
+	jobs, err := jobfile.Read("x.yaml", []byte("name: a/b\ncollection: A\naction: {}\n"))
+	require.NoError(t, err)
+	require.Equal(t, "b", jobs[0].Name)
+}
+
+func TestAliasesOfALongTextAreRefused(t *testing.T) {
+	t.Parallel()
+	text := "name: x\naction:\n  - &a " + strings.Repeat("x", 100_000) + "\n" + strings.Repeat("  - *a\n", 200)
+	_, err := jobfile.Read("x.yaml", []byte(text))
+	require.ErrorContains(t, err, "bytes of texts in a document, with those that aliases stand for")
+}

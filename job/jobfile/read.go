@@ -20,6 +20,8 @@ const (
 	maxDepth = 32
 	// maxNodes is how many values a document has at most, those that aliases stand for included.
 	maxNodes = 100_000
+	// maxBytes is how long the texts of a document are at most, those that aliases stand for included.
+	maxBytes = 16 << 20
 )
 
 // The members of a job in a file beside those of its properties.
@@ -81,8 +83,8 @@ func readYAML(file string, text []byte) ([]*yaml.Node, error) {
 		if document.Kind != yaml.DocumentNode || len(document.Content) != 1 || isNull(document.Content[0]) {
 			continue
 		}
-		nodes := maxNodes
-		n, err := resolved(file, document.Content[0], 0, &nodes)
+		namesAsWritten(document.Content[0])
+		n, err := resolved(file, document.Content[0], 0, &budget{maxNodes, maxBytes})
 		if err != nil {
 			return nil, err
 		}
@@ -105,13 +107,36 @@ func yamlProblem(file string, err error) error {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
+// namesAsWritten has the names of jobs and of job collections be texts, such as 007.
+func namesAsWritten(n *yaml.Node) {
+	if n.Kind == yaml.SequenceNode {
+		for _, item := range n.Content {
+			namesAsWritten(item)
+		}
+	}
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i].Value, n.Content[i+1]
+		if value.Kind == yaml.ScalarNode && !isNull(value) && (fields.SameName(key, "name") || fields.SameName(key, "collection")) {
+			copied := *value
+			copied.Tag = "!!str"
+			n.Content[i+1] = &copied
+		}
+	}
+}
+
+// A budget is how many values and bytes of texts a document may have still.
+type budget struct{ nodes, bytes int }
+
 // resolved returns a value with what its aliases and merge keys stand for, and with scalars as JSON has them.
-func resolved(file string, n *yaml.Node, depth int, left *int) (*yaml.Node, error) {
+func resolved(file string, n *yaml.Node, depth int, left *budget) (*yaml.Node, error) {
 	fail := func(message string) (*yaml.Node, error) {
 		return nil, &Problem{Place{file, n.Line, n.Column}, message}
 	}
-	if *left--; *left < 0 {
+	if left.nodes--; left.nodes < 0 {
 		return fail(fmt.Sprintf("more than %d values in a document", maxNodes))
+	}
+	if left.bytes -= len(n.Value); left.bytes < 0 {
+		return fail(fmt.Sprintf("more than %d bytes of texts in a document, with those that aliases stand for", maxBytes))
 	}
 	if depth > maxDepth {
 		return fail(fmt.Sprintf("more than %d levels", maxDepth))
@@ -137,7 +162,7 @@ func resolved(file string, n *yaml.Node, depth int, left *int) (*yaml.Node, erro
 }
 
 // merged is resolved for an object.
-func merged(file string, n, to *yaml.Node, depth int, left *int) (*yaml.Node, error) {
+func merged(file string, n, to *yaml.Node, depth int, left *budget) (*yaml.Node, error) {
 	var inherited []*yaml.Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
@@ -152,6 +177,7 @@ func merged(file string, n, to *yaml.Node, depth int, left *int) (*yaml.Node, er
 		if key.Kind == yaml.AliasNode {
 			key = key.Alias
 		}
+		left.bytes -= len(key.Value)
 		if key.Kind != yaml.ScalarNode {
 			return nil, &Problem{Place{file, key.Line, key.Column}, "the name of a member is a text"}
 		}
@@ -250,6 +276,10 @@ func (r *reader) job(n *yaml.Node) {
 	}
 	r.unique(n, "")
 	if collection, name, both := strings.Cut(j.Name, "/"); both { // as the API answers it
+		if j.Collection != "" && !fields.SameName(j.Collection, collection) {
+			r.fail(n, "job %s is not in job collection %s: leave out collection, or the part of the name before the slash",
+				fields.Shorten(j.Name), fields.Shorten(j.Collection))
+		}
 		j.Collection, j.Name = collection, name
 	}
 	switch {

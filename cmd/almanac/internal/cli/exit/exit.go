@@ -19,6 +19,9 @@ const (
 	Unreachable = 5
 )
 
+// UsageStatus is the annotation with the status of a command whose command line is wrong, if it is not [Usage].
+const UsageStatus = "almanac/exit/usage"
+
 // Help describes the statuses.
 const Help = `Exit status: 0 fine, 1 failed, 2 wrong command line, 3 not found, 4 refused,
 5 the API cannot be reached.`

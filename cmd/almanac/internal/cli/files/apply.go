@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -49,6 +51,11 @@ func (o *options) apply(ctx context.Context, s *base.Session) error {
 	secrets := o.secrets(s, d)
 	if err := p.Resolve(ctx, secrets); err != nil {
 		return exit.With(exit.Failed, err)
+	}
+	if p.Sends() > 0 && s.Asks() && !s.Yes && (!inText || !s.Terminal) { // who is asked sees the plan
+		if err := p.Text(s.Err); err != nil {
+			return err
+		}
 	}
 	if err := confirm(s, p); err != nil {
 		return err
@@ -121,7 +128,8 @@ func (o *options) finish(ctx context.Context, s *base.Session, p *wanted.Plan, r
 	}
 	unchanged := len(p.Changes) - len(results) + count[wanted.Unchanged]
 	if o.format == "json" {
-		e := json.NewEncoder(s.Out)
+		var text strings.Builder
+		e := json.NewEncoder(&text)
 		e.SetEscapeHTML(false)
 		e.SetIndent("", "  ")
 		if results == nil {
@@ -136,6 +144,9 @@ func (o *options) finish(ctx context.Context, s *base.Session, p *wanted.Plan, r
 			Results   []wanted.Result `json:"results"`
 		}{count[wanted.Created], count[wanted.Updated], unchanged, count[wanted.Failed], count[wanted.NotDone], results})
 		if err != nil {
+			return err
+		}
+		if _, err := io.WriteString(s.Out, output.EscapedJSON(text.String())); err != nil {
 			return err
 		}
 	} else {

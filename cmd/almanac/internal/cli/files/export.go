@@ -47,12 +47,10 @@ func export(ctx context.Context, s *base.Session, dir string, collections []stri
 		if err != nil {
 			return exit.With(exit.Failed, err)
 		}
-		if len(collections) == 0 {
+		if len(collections) == 0 && given(s, "collection") == "" {
 			collections = config.Collections
 		}
-		if config.Subscription != "" {
-			c = c.In(config.Subscription, config.ResourceGroup)
-		}
+		c = within(s, config)
 	}
 	if len(collections) == 0 {
 		collections = []string{s.Collection}

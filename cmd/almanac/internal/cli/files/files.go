@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +18,7 @@ import (
 	"almanac/cmd/almanac/internal/cli/output"
 	"almanac/cmd/almanac/internal/flags"
 	"almanac/internal/wanted"
+	"almanac/job/jobfile"
 )
 
 // Commands returns the commands.
@@ -65,15 +68,39 @@ func outputSetting(to *string, formats ...string) *flags.Setting {
 
 // load reads the job files, and returns a client of the resource group that they name.
 func (o *options) load(s *base.Session) (wanted.Directory, *client.Client, error) {
-	d, err := wanted.Load(o.path, s.In, s.Collection)
+	load := wanted.Load
+	if given(s, "collection") != "" {
+		load = wanted.LoadIn
+	}
+	d, err := load(o.path, s.In, s.Collection)
 	if err != nil {
-		return d, nil, exit.With(exit.Failed, fmt.Errorf("the job files are wrong:\n%w", err))
+		return d, nil, exit.With(exit.Usage, fmt.Errorf("the job files are wrong:\n%w", err))
 	}
-	c := s.Client
-	if d.Config.Subscription != "" {
-		c = c.In(d.Config.Subscription, d.Config.ResourceGroup)
+	if len(d.Jobs) == 0 {
+		where := output.Line(o.path)
+		if o.path == "-" {
+			where = "standard input"
+		}
+		return d, nil, exit.With(exit.Usage, fmt.Errorf("there is no job in %s: -f names a directory with job files, one file, "+
+			"or - for standard input", where))
 	}
-	return d, c, nil
+	return d, within(s, d.Config), nil
+}
+
+// given returns the value of a flag of the command line; "" if it is not there.
+func given(s *base.Session, flag string) string {
+	if f := s.Flags.Get(flag); f.Given() && f.Source() == "--"+flag {
+		return f.Text()
+	}
+	return ""
+}
+
+// within returns a client of the resource group that the command line names, or else almanac.yaml, or else the context.
+func within(s *base.Session, c wanted.Config) *client.Client {
+	if c.Subscription == "" {
+		return s.Client
+	}
+	return s.Client.In(cmp.Or(given(s, "subscription"), c.Subscription), cmp.Or(given(s, "resource-group"), c.ResourceGroup))
 }
 
 // plan makes a plan of the job files.
@@ -95,10 +122,14 @@ func (o *options) plan(ctx context.Context, s *base.Session) (*wanted.Plan, want
 
 // planFailed returns the error of a plan that could not be made.
 func planFailed(s *base.Session, err error) error {
-	if code := exit.CodeOf(err); code == exit.Unreachable {
+	code := exit.CodeOf(err)
+	switch _, wrong := errors.AsType[*jobfile.Problem](err); {
+	case wrong:
+		code = exit.Usage
+	case code == exit.Unreachable:
 		return exit.With(code, errors.New(base.Describe(s.URL, err)))
 	}
-	return exit.With(exit.Failed, fmt.Errorf("no plan can be made:\n%w", err))
+	return exit.With(code, fmt.Errorf("no plan can be made:\n%w", err))
 }
 
 // secrets returns what resolves the secrets of a directory.
@@ -112,7 +143,12 @@ func (o *options) secrets(s *base.Session, d wanted.Directory) *wanted.Secrets {
 func printPlan(s *base.Session, p *wanted.Plan, format string) error {
 	switch format {
 	case "json":
-		return p.JSON(s.Out)
+		var text strings.Builder
+		if err := p.JSON(&text); err != nil {
+			return err
+		}
+		_, err := io.WriteString(s.Out, output.EscapedJSON(text.String()))
+		return err
 	case "markdown":
 		return p.Markdown(s.Out)
 	}

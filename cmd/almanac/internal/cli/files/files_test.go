@@ -142,3 +142,68 @@ func TestAPlanThatCannotBeMadeEndsWithOne(t *testing.T) {
 	_, stderr, status = run(t, "", "plan", "--url=http://127.0.0.1:1", "-f", missing)
 	require.Equal(t, exit.Unreachable, status, stderr)
 }
+
+// written writes a file into a directory of its own, and returns its path.
+func written(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+func TestAnApplyEndsWithTheStatusOfWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	at := "--url=" + serve(t)
+	const action = "action: {type: Http, request: {uri: 'http://h/'}}\n"
+	for _, tt := range []struct {
+		text string
+		want int
+	}{
+		{"collection: none\n" + action, exit.NotFound},
+		{"collection: reports\nactoin: {}\n" + action, exit.Usage},
+		{"a: [", exit.Usage},
+		{"# nothing\n", exit.Usage},
+	} {
+		_, stderr, status := run(t, "", "apply", at, "--yes", "-f", written(t, "j.yaml", tt.text))
+		require.Equal(t, tt.want, status, stderr)
+		_, stderr, status = run(t, "", "plan", at, "-f", written(t, "j.yaml", tt.text))
+		require.Equal(t, 1, status, stderr)
+	}
+	for _, command := range []string{"plan", "apply"} {
+		_, stderr, status := run(t, "", command, at, "-f", "-")
+		require.NotZero(t, status)
+		require.Contains(t, stderr, "there is no job in standard input")
+		_, stderr, status = run(t, "", command, at, "-f", t.TempDir())
+		require.NotZero(t, status)
+		require.Contains(t, stderr, "there is no job in /")
+	}
+}
+
+func TestAGivenFlagWinsOverAlmanacYAML(t *testing.T) {
+	t.Parallel()
+	at := "--url=" + serve(t)
+	config := written(t, "almanac.yaml", "collections: [reports]\nsubscription: 11111111-1111-1111-1111-111111111111\nresourceGroup: other\n")
+	dir := filepath.Dir(config)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "j.yaml"), []byte("action: {type: Http, request: {uri: 'http://h/'}}\n"), 0o600))
+	_, stderr, status := run(t, "", "apply", at, "-f", dir, "--yes")
+	require.Equal(t, exit.NotFound, status, stderr)
+	given := []string{at, "-f", dir, "-g", client.DefaultResourceGroup, "--subscription", client.DefaultSubscription}
+	_, stderr, status = run(t, "", append([]string{"apply", "--yes"}, given...)...)
+	require.Zero(t, status, stderr)
+	_, stderr, status = run(t, "", append([]string{"export"}, given...)...)
+	require.Zero(t, status, stderr)
+	_, stderr, status = run(t, "", append([]string{"export", "-c", "elsewhere"}, given...)...)
+	require.Equal(t, exit.NotFound, status, stderr)
+}
+
+func TestAPlanForProgramsHasNoCharactersThatATerminalObeys(t *testing.T) {
+	t.Parallel()
+	at := "--url=" + serve(t)
+	path := written(t, "j.yaml", "collection: reports\naction: {type: Http, request: {uri: 'http://h/', method: POST, body: a}}\n")
+	_, stderr, status := run(t, "", "apply", at, "--yes", "-f", path)
+	require.Zero(t, status, stderr)
+	require.NoError(t, os.WriteFile(path, []byte("collection: reports\naction: {type: Http, request: {uri: 'http://h/', method: POST, body: \"\\x9b31m\"}}\n"), 0o600))
+	stdout, stderr, status := run(t, "", "plan", at, "-f", path, "-o", "json")
+	require.Equal(t, 2, status, stderr)
+	require.Contains(t, stdout, `\u009b31m`)
+}

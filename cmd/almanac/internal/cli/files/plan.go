@@ -2,6 +2,7 @@ package files
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -59,12 +60,16 @@ be reached.`,
 	return cmd
 }
 
-// failWithOne has a command end with 1 where others end with 2, which says here that there are changes.
+// failWithOne has a command end with 1 where others end with 2, which says here that there are changes, or with 3 or 4.
 func failWithOne(cmd *cobra.Command) {
+	if cmd.Annotations == nil {
+		cmd.Annotations = map[string]string{}
+	}
+	cmd.Annotations[exit.UsageStatus] = strconv.Itoa(exit.Failed)
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		err := run(cmd, args)
-		if err != nil && err.Error() != "" && exit.Status(err) == changes {
+		if err != nil && err.Error() != "" && exit.Status(err) != exit.Unreachable {
 			return exit.With(exit.Failed, err)
 		}
 		return err

@@ -46,8 +46,8 @@ func cleaned(text string, allowed func(rune) bool) string {
 	return b.String()
 }
 
-// escapedJSON returns JSON, or YAML in double quotes, with escapes for the characters that a terminal may obey.
-func escapedJSON(text string) string {
+// EscapedJSON returns JSON, or YAML in double quotes, with escapes for the characters that a terminal may obey.
+func EscapedJSON(text string) string {
 	bad := func(r rune) bool { return unsafe(r) && r != '\n' }
 	if strings.IndexFunc(text, bad) < 0 {
 		return text

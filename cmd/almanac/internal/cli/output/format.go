@@ -96,7 +96,7 @@ func (p *Printer) Value(value any, name string) error {
 	}
 	text, err := asJSON(value)
 	if err == nil {
-		_, err = io.WriteString(p.Out, escapedJSON(text))
+		_, err = io.WriteString(p.Out, EscapedJSON(text))
 	}
 	return err
 }
@@ -117,7 +117,7 @@ func YAML(value any) (string, error) {
 		return "", err
 	}
 	var node yaml.Node
-	if err := yaml.Unmarshal([]byte(escapedJSON(text)), &node); err != nil { // JSON is YAML
+	if err := yaml.Unmarshal([]byte(EscapedJSON(text)), &node); err != nil { // JSON is YAML
 		return "", err
 	}
 	blockStyle(&node)
@@ -127,7 +127,7 @@ func YAML(value any) (string, error) {
 	if err := errors.Join(e.Encode(&node), e.Close()); err != nil {
 		return "", err
 	}
-	return escapedJSON(b.String()), nil
+	return EscapedJSON(b.String()), nil
 }
 
 // blockStyle has nodes written as people write them. Texts with control characters stay in quotes.
@@ -188,7 +188,7 @@ func (p *Printer) found(value any) error {
 			if err != nil {
 				return err
 			}
-			text = escapedJSON(string(raw))
+			text = EscapedJSON(string(raw))
 		}
 		if _, err := fmt.Fprintln(p.Out, text); err != nil {
 			return err

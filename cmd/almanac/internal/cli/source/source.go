@@ -22,6 +22,7 @@ import (
 const (
 	limit     = 1 << 20
 	maxValues = 100_000
+	maxJSON   = 16 << 20 // bytes
 )
 
 // A Document is a text that was read.
@@ -124,6 +125,9 @@ func (w *writer) wrong(n *yaml.Node, format string, values ...any) error {
 func (w *writer) write(n *yaml.Node, depth int) error {
 	if w.values++; w.values > maxValues || depth > 100 {
 		return w.wrong(n, "there are too many values, or they are too deep")
+	}
+	if w.to.Len() > maxJSON {
+		return w.wrong(n, "it has more than %d bytes, with what aliases stand for", maxJSON)
 	}
 	switch n.Kind {
 	case yaml.AliasNode:

@@ -78,7 +78,8 @@ func definitionOf(j *jobfile.Job, is *actual, now time.Time) (job.Definition, er
 	}
 	if counted && d.Recurrence != nil {
 		stored := is.definition.Recurrence
-		d.Recurrence.Frequency, d.Recurrence.Interval, d.Recurrence.Schedule = stored.Frequency, stored.Interval, stored.Schedule
+		r := d.Recurrence
+		r.Frequency, r.Interval, r.Schedule = stored.Frequency, stored.Interval, stored.Schedule
 	}
 	if is != nil && (!j.Has("state") || stays(d.State, is.definition.State)) {
 		d.State = is.definition.State
@@ -99,7 +100,8 @@ func whole(j *jobfile.Job, is *actual) jobfile.Job {
 		name string
 		has  bool
 	}{
-		{"cron", stored.Cron != ""}, {"rrule", stored.RRule != ""}, {"also", len(stored.Also) > 0}, {"exclusions", len(stored.Exclusions) > 0},
+		{"cron", stored.Cron != ""}, {"rrule", stored.RRule != ""},
+		{"also", len(stored.Also) > 0}, {"exclusions", len(stored.Exclusions) > 0},
 	} {
 		switch {
 		case !member.has:

@@ -172,8 +172,8 @@ func jobFiles(root string) (files []string, err error) {
 		case hidden && e.IsDir():
 			return filepath.SkipDir
 		case !hidden && e.Type()&fs.ModeSymlink != 0 && isDirectory(path):
-			return fmt.Errorf("%s is a link to a directory, in which no job files are looked for: put the directory there itself, "+
-				"or give the link a name that begins with a dot", path)
+			return fmt.Errorf("%s is a link to a directory, in which no job files are looked for: "+
+				"put the directory there itself, or give the link a name that begins with a dot", path)
 		case hidden, e.IsDir(), !jobfile.IsJobFile(e.Name()), path == filepath.Join(root, ConfigFile):
 			return nil
 		}

@@ -116,7 +116,8 @@ func namesAsWritten(n *yaml.Node) {
 	}
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i].Value, n.Content[i+1]
-		if value.Kind == yaml.ScalarNode && !isNull(value) && (fields.SameName(key, "name") || fields.SameName(key, "collection")) {
+		isName := fields.SameName(key, "name") || fields.SameName(key, "collection")
+		if isName && value.Kind == yaml.ScalarNode && !isNull(value) {
 			copied := *value
 			copied.Tag = "!!str"
 			n.Content[i+1] = &copied

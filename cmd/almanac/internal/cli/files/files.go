@@ -81,8 +81,8 @@ func (o *options) load(s *base.Session) (wanted.Directory, *client.Client, error
 		if o.path == "-" {
 			where = "standard input"
 		}
-		return d, nil, exit.With(exit.Usage, fmt.Errorf("there is no job in %s: -f names a directory with job files, one file, "+
-			"or - for standard input", where))
+		return d, nil, exit.With(exit.Usage, fmt.Errorf("there is no job in %s: "+
+			"-f names a directory with job files, one file, or - for standard input", where))
 	}
 	return d, within(s, d.Config), nil
 }
@@ -100,7 +100,8 @@ func within(s *base.Session, c wanted.Config) *client.Client {
 	if c.Subscription == "" {
 		return s.Client
 	}
-	return s.Client.In(cmp.Or(given(s, "subscription"), c.Subscription), cmp.Or(given(s, "resource-group"), c.ResourceGroup))
+	subscription := cmp.Or(given(s, "subscription"), c.Subscription)
+	return s.Client.In(subscription, cmp.Or(given(s, "resource-group"), c.ResourceGroup))
 }
 
 // plan makes a plan of the job files.
@@ -113,7 +114,9 @@ func (o *options) plan(ctx context.Context, s *base.Session) (*wanted.Plan, want
 	if previews == 0 {
 		previews = -1
 	}
-	p, err := wanted.New(ctx, wanted.Options{Client: c, Take: o.take, Previews: previews, Parallel: o.parallel, Literal: o.literal}, d)
+	p, err := wanted.New(ctx, wanted.Options{
+		Client: c, Take: o.take, Previews: previews, Parallel: o.parallel, Literal: o.literal,
+	}, d)
 	if err != nil {
 		return nil, d, planFailed(s, err)
 	}

@@ -296,7 +296,7 @@ func (p *Plan) lifted(o *one) {
 	if o.due >= p.at {
 		return
 	}
-	ok := true
+	var ok bool
 	if p.before[o.id].held == NextAllowedDay {
 		today := date(p.at, p.uses.zone)
 		o.due, ok = p.allowedDay(today, today+MaxReach, p.uses.clockOf(o.nominal), p.at)

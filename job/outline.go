@@ -65,7 +65,8 @@ type Outline struct {
 // A Disabling says by whom and when a job was disabled.
 type Disabling struct {
 	At time.Time `json:"at"`
-	By string    `json:"by,omitempty"` // the caller, or almanac for disableAfter, in at most 512 bytes; "" if it is not known
+	// the caller, or almanac for disableAfter, in at most 512 bytes; "" if it is not known
+	By string `json:"by,omitempty"`
 }
 
 // An OutlineRetry is the next attempt of an execution that failed so far.

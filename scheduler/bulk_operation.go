@@ -102,7 +102,9 @@ func (s *Service) bulkOperation(
 	o = job.Operation{ID: bulkPrefix + request, Done: status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING}
 	run = s.core.Temporal.GetWorkflow(ctx, workflowID, found.GetWorkflowExecutionInfo().GetExecution().GetRunId())
 	if o.Done && status != enums.WORKFLOW_EXECUTION_STATUS_COMPLETED {
-		s.core.Log.WarnContext(ctx, "an operation on many jobs failed", slog.String("collection", k.ARMID()), slog.Any("error", run.Get(ctx, nil)))
+		s.core.Log.WarnContext(
+			ctx, "an operation on many jobs failed", slog.String("collection", k.ARMID()), slog.Any("error", run.Get(ctx, nil)),
+		)
 		o.Failed = &job.Error{Kind: job.KindUnavailable, Code: "ServiceUnavailable",
 			Message: "Not all jobs could be changed in time. Repeat the request: what was done is not done again."}
 	}
@@ -111,7 +113,9 @@ func (s *Service) bulkOperation(
 
 // inputOf decodes the input of a run.
 func (s *Service) inputOf(ctx context.Context, run client.WorkflowRun, in any) error {
-	events := s.core.Temporal.GetWorkflowHistory(ctx, run.GetID(), run.GetRunID(), false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	events := s.core.Temporal.GetWorkflowHistory(
+		ctx, run.GetID(), run.GetRunID(), false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT,
+	)
 	first, err := events.Next()
 	if err != nil {
 		return err

@@ -48,11 +48,13 @@ func (o *Outcome) Err() error {
 
 // Activities change jobs. Do is required; it is safe to repeat with the same request.
 type Activities struct {
-	Do func(ctx context.Context, k job.CollectionKey, action job.BulkAction, jobs []job.BulkJob, request string) []job.BulkResult
+	Do func(
+		ctx context.Context, k job.CollectionKey, action job.BulkAction, jobs []job.BulkJob, request string,
+	) []job.BulkResult
 }
 
-// Change changes the jobs of the input, and returns what became of each in their order. It fails, to be repeated, if some
-// do not answer.
+// Change changes the jobs of the input, and returns what became of each in their order. It fails, to be repeated, if
+// some do not answer.
 func (a *Activities) Change(ctx context.Context, in Input) ([]Outcome, error) {
 	results := a.Do(audit.WithActor(ctx, in.Actor), in.Collection, in.Action, in.Jobs, in.Request)
 	outcomes := make([]Outcome, len(results))

@@ -1,5 +1,5 @@
-// Package bulk holds the workflow that changes many jobs of a collection: an operation that goes on though whoever asked
-// for it has gone, and keeps what became of each job.
+// Package bulk holds the workflow that changes many jobs of a collection: an operation that goes on though whoever
+// asked for it has gone, and keeps what became of each job.
 package bulk
 
 import (
@@ -27,7 +27,9 @@ func Workflow(ctx workflow.Context, in bulk.Input) ([]bulk.Outcome, error) {
 	}
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: batchTime, Summary: string(in.Action),
-		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 20 * time.Second},
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 20 * time.Second,
+		},
 	})
 	all := make([]bulk.Outcome, 0, len(in.Jobs))
 	for len(all) < len(in.Jobs) {

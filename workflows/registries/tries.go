@@ -47,6 +47,7 @@ func (c *collection) mayTry(ctx workflow.Context, _ string) error {
 	}
 	wait := recent[len(recent)-maxTries].Add(tryWindow).Sub(now)
 	return workflows.RefuseFor(wait, fmt.Sprintf(
-		"Nothing was sent: within %g minutes at most %d actions of a job collection may be tried. The next may be sent at %s.",
+		"Nothing was sent: within %g minutes at most %d actions of a job collection may be tried. "+
+			"The next may be sent at %s.",
 		tryWindow.Minutes(), maxTries, job.NewTime(now.Add(wait).Add(time.Second-1))))
 }

@@ -1,5 +1,5 @@
-// Package trial holds the workflow that sends an action once, for somebody who is about to save it. It belongs to no job:
-// nothing of it is in the history of one, nothing is repeated, and no alert is raised.
+// Package trial holds the workflow that sends an action once, for somebody who is about to save it. It belongs to no
+// job: nothing of it is in the history of one, nothing is repeated, and no alert is raised.
 package trial
 
 import (

@@ -35,7 +35,7 @@ func rootFor(args []string, getenv settings.Lookup) *cobra.Command {
 		args = args[1:]
 	}
 	root := newRootAlone()
-	root.AddCommand(cli.Commands(base.Lookup(getenv))...)
+	addClient(root, getenv)
 	for _, c := range root.Commands() {
 		if len(args) > 0 && (c.Name() == args[0] || c.HasAlias(args[0])) {
 			return root
@@ -46,11 +46,21 @@ func rootFor(args []string, getenv settings.Lookup) *cobra.Command {
 
 func newRoot(getenv settings.Lookup) *cobra.Command {
 	root := newRootAlone()
-	root.AddCommand(cli.Commands(base.Lookup(getenv))...)
+	addClient(root, getenv)
 	root.AddCommand(newDev(getenv), newServer(getenv), newAPI(getenv), newWorker(getenv), newSetup(getenv),
 		newBackup(getenv), newRestore(getenv), newCodec(getenv), tokens.Command(getenv, built()),
 		preview.Command(getenv, built()), newHealthcheck(getenv), newVersion(getenv))
 	return root
+}
+
+// addClient adds the commands of the client, which help lists together.
+func addClient(root *cobra.Command, getenv settings.Lookup) {
+	const group = "client"
+	root.AddGroup(&cobra.Group{ID: group, Title: "Commands that call an API, and for job files"})
+	for _, c := range cli.Commands(base.Lookup(getenv)) {
+		c.GroupID = group
+		root.AddCommand(c)
+	}
 }
 
 // newRootAlone returns the command without those below it.

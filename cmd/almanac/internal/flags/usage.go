@@ -2,6 +2,7 @@ package flags
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,12 +18,11 @@ func Usage(cmd *cobra.Command) error {
 		fmt.Fprintf(w, "  %s\n", cmd.UseLine())
 	}
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(w, "  %s COMMAND\n\nCommands:\n", cmd.CommandPath())
-		for _, c := range cmd.Commands() {
-			if c.IsAvailableCommand() {
-				fmt.Fprintf(w, "  %-*s  %s\n", c.NamePadding(), c.Name(), c.Short)
-			}
+		fmt.Fprintf(w, "  %s COMMAND\n", cmd.CommandPath())
+		for _, g := range cmd.Groups() {
+			listCommands(w, cmd, g.ID, g.Title)
 		}
+		listCommands(w, cmd, "", "Commands")
 	}
 	if cmd.HasExample() {
 		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
@@ -47,6 +47,16 @@ func Usage(cmd *cobra.Command) error {
 		fmt.Fprintf(w, "%s\n      %s\n", strings.TrimRight(fmt.Sprintf(" %-35s  %s", name, facts), " "), help)
 	})
 	return nil
+}
+
+// listCommands prints the commands of a group, below a title.
+func listCommands(w io.Writer, cmd *cobra.Command, group, title string) {
+	fmt.Fprintf(w, "\n%s:\n", title)
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() && c.GroupID == group {
+			fmt.Fprintf(w, "  %-*s  %s\n", c.NamePadding(), c.Name(), c.Short)
+		}
+	}
 }
 
 // facts returns the default, the limits, and the variable with its value if it is set.

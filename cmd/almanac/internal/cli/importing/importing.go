@@ -69,7 +69,7 @@ func Command(getenv base.Lookup) *cobra.Command {
 func ofAzure(getenv base.Lookup) *cobra.Command {
 	o := &options{}
 	own := &flags.Setting{Flag: "parameters", Value: flags.List("files", &o.parameters, func([]string) error { return nil }),
-		Help: "Files of parameters for all templates. Others are for the template whose name they have, as x.parameters.json for x.json."}
+		Help: "Files of parameters for all templates; one such as x.parameters.json is for the template x.json alone."}
 	return o.command(&cobra.Command{
 		Use:   "azure FILE|DIRECTORY…",
 		Short: "Import jobs of Azure Scheduler: templates, dumps, and states and configurations of Terraform",

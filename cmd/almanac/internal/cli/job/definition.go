@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"strconv"
@@ -361,9 +362,7 @@ func sameJSON(a, b any) bool {
 // applied returns an object to which a patch of RFC 7396 was applied.
 func applied(to map[string]any, patch map[string]any) map[string]any {
 	result := map[string]any{}
-	for name, value := range to {
-		result[name] = value
-	}
+	maps.Copy(result, to)
 	for name, value := range patch {
 		inner, isObject := value.(map[string]any)
 		switch below, _ := result[name].(map[string]any); {

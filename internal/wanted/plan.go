@@ -348,10 +348,10 @@ type Summary struct {
 // Summary returns how many jobs of a plan have to be created and changed.
 func (p *Plan) Summary() (s Summary) {
 	for _, c := range p.Changes {
-		switch {
-		case c.Action == Create:
+		switch c.Action {
+		case Create:
 			s.Create++
-		case c.Action == Update:
+		case Update:
 			s.Update++
 		default:
 			s.Unchanged++

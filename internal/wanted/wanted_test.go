@@ -346,7 +346,7 @@ func TestAnApplyThatIsInterruptedGoesOnWhereItWas(t *testing.T) {
 	counts.puts.Store(0)
 	p := planned(t, c, dir)
 	left := p.Summary().Create
-	require.Greater(t, left, 0)
+	require.Positive(t, left)
 	require.Less(t, left, 60)
 	for _, outcome := range applied(t, p, &wanted.Secrets{}) {
 		require.Equal(t, "Created", outcome)

@@ -153,7 +153,7 @@ func (j Job) Place() Place {
 
 // steps returns the names and indexes of a path such as a.b[1].
 func steps(member string) (all []string) {
-	for _, part := range strings.Split(member, ".") {
+	for part := range strings.SplitSeq(member, ".") {
 		name, index, listed := strings.Cut(part, "[")
 		if name != "" {
 			all = append(all, name)

@@ -209,7 +209,7 @@ func (c *Change) markdown(b *strings.Builder) {
 		b.WriteString("\n")
 	}
 	if c.Runs != nil {
-		fmt.Fprintf(b, "Runs: %s\n\n", html.EscapeString(c.Runs.summary()))
+		fmt.Fprintf(b, "Runs: %s\n\n", escaped(c.Runs.summary()))
 		if len(c.Runs.Runs) > 0 {
 			b.WriteString("| before | after | others due |\n|---|---|---|\n")
 		}
@@ -237,7 +237,13 @@ func cell(t time.Time) string {
 }
 
 // code returns a text as code in a cell of a table, whatever it has.
-func code(text string) string {
-	escaped := html.EscapeString(visible(text))
-	return "<code>" + strings.NewReplacer("|", "&#124;", "`", "&#96;", "*", "&#42;", "_", "&#95;", "[", "&#91;", "@", "&#64;", "\\", "&#92;").Replace(escaped) + "</code>"
+func code(text string) string { return "<code>" + escaped(text) + "</code>" }
+
+// escaped returns a text that Markdown and HTML show as it is.
+func escaped(text string) string {
+	return marksOfMarkdown.Replace(html.EscapeString(visible(text)))
 }
+
+var marksOfMarkdown = strings.NewReplacer(
+	"|", "&#124;", "`", "&#96;", "*", "&#42;", "_", "&#95;", "[", "&#91;", "@", "&#64;", "\\", "&#92;", "://", "&#58;//",
+)

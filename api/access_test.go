@@ -171,7 +171,7 @@ func model(method, path string) (rank int, list, public bool) {
 	last := path[strings.LastIndexByte(path, '/')+1:]
 	reads := method == http.MethodGet || method == http.MethodHead
 	switch {
-	case path == "/" || last == "healthz" || last == "readyz" || last == "openapi.yaml" || strings.HasPrefix(path, "/docs"):
+	case path == "/" || last == "healthz" || last == "readyz" || last == "openapi.yaml" || last == "job.schema.json" || strings.HasPrefix(path, "/docs"):
 		return 0, false, true
 	case last == "previewRecurrence" || last == "forecast":
 		return 1, true, false

@@ -12,6 +12,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 	swagger "github.com/swaggest/swgui/v5/static"
+
+	"almanac/job/jobfile"
 )
 
 //go:embed openapi.yaml
@@ -22,6 +24,12 @@ func OpenAPI() []byte { return slices.Clone(openAPI) }
 
 func (s *server) openAPI(c *gin.Context) error {
 	c.Data(http.StatusOK, "application/yaml", openAPI)
+	return nil
+}
+
+// jobSchema serves the JSON schema of job files, for editors.
+func (s *server) jobSchema(c *gin.Context) error {
+	c.Data(http.StatusOK, "application/json", jobfile.Schema())
 	return nil
 }
 

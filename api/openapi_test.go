@@ -321,7 +321,7 @@ func triggers(path, method string, op *openapi3.Operation, server *openapi3.Serv
 		all = append(all, with(func(p *trigger) { p.access = everyone(role) }))
 	}
 	all = append(all, with(func(p *trigger) { p.access = new(guard.Access) }))
-	if !strings.HasPrefix(op.OperationID, "Service_") || slices.Contains([]string{"Service_Index", "Service_OpenAPI", "Service_Docs", "Service_DocsFile"}, op.OperationID) {
+	if !strings.HasPrefix(op.OperationID, "Service_") || slices.Contains([]string{"Service_Index", "Service_OpenAPI", "Service_JobSchema", "Service_Docs", "Service_DocsFile"}, op.OperationID) {
 		all = append(all, with(func(p *trigger) { p.flooded = true })) // probes are exempt
 	}
 	if op.OperationID == "Service_Metrics" { // strangers may flood it

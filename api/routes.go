@@ -219,6 +219,7 @@ func (s *server) fixedRoutes() []endpoint {
 	to := s.errors.Handle
 	return []endpoint{
 		{root, get, description, "Get this document", route.Public, nothing, to(s.openAPI)},
+		{root, get, "/job.schema.json", "Get the JSON schema of job files", route.Public, nothing, to(s.jobSchema)},
 		{root, get, documentation, "Read this document as a web page", route.Public, nothing, to(s.docs)},
 		{root, get, documentation + "/:file", "Get a part of the documentation page", route.Public, nothing, to(s.docs)},
 		{root, get, route.Health, "Is the process alive?", route.Public, nothing, to(s.healthz)},

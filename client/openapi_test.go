@@ -293,6 +293,7 @@ var calls = map[string]func(context.Context, *client.Client) error{
 	"Service_Health":     func(ctx context.Context, c *client.Client) error { return second(c.Health(ctx)) },
 	"Service_Readiness":  func(ctx context.Context, c *client.Client) error { return second(c.Ready(ctx)) },
 	"Service_Metrics":    func(ctx context.Context, c *client.Client) error { return second(c.Metrics(ctx)) },
+	"Service_JobSchema":  func(ctx context.Context, c *client.Client) error { return second(c.JobSchema(ctx)) },
 	"Service_OpenAPI":    func(ctx context.Context, c *client.Client) error { return second(c.OpenAPI(ctx)) },
 }
 

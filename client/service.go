@@ -112,6 +112,11 @@ func (c *Client) Ready(ctx context.Context) (Health, error) {
 // OpenAPI returns the description of the API, in YAML.
 func (c *Client) OpenAPI(ctx context.Context) ([]byte, error) { return c.text(ctx, "/openapi.yaml") }
 
+// JobSchema returns the JSON schema of job files.
+func (c *Client) JobSchema(ctx context.Context) ([]byte, error) {
+	return c.text(ctx, "/job.schema.json")
+}
+
 // Metrics returns the metrics of the process that answers, in the text format of Prometheus.
 func (c *Client) Metrics(ctx context.Context) ([]byte, error) { return c.text(ctx, "/metrics") }
 

@@ -101,6 +101,7 @@ func tryOuts(target string) []operation {
 		{"Service_Readiness", nil, "", ok},
 		{"Service_Metrics", nil, "", ok},
 		{"Service_OpenAPI", nil, "", ok},
+		{"Service_JobSchema", nil, "", ok},
 		{"Service_Docs", nil, "", ok},
 		{"Service_DocsFile", nil, "", ok},
 	}

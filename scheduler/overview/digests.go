@@ -47,6 +47,6 @@ func (w *row) digest(r *survey) listing.Digest {
 	if w.outline == nil || w.stale || w.old {
 		return d
 	}
-	d.Generation, d.State, d.Digest = w.Generation, w.glance(r.now).state, w.outline.Digest
+	d.Generation, d.State, d.Digest = w.Generation, w.glance(r.now).state, w.Digest
 	return d
 }

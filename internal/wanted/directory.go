@@ -60,9 +60,6 @@ func load(path string, stdin io.Reader, given, otherwise string) (Directory, err
 		if err != nil {
 			return Directory{}, err
 		}
-		if len(text) > maxFile {
-			return Directory{}, fmt.Errorf("standard input has more than %d bytes", maxFile)
-		}
 		jobs, err := jobfile.Read("standard input", text)
 		return placed(Directory{Jobs: jobs}, given, otherwise, err)
 	}

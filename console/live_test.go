@@ -128,7 +128,7 @@ func TestAPageLearnsWhyItIsToldNothingAndGoesOn(t *testing.T) {
 	t.Parallel()
 	clock, broken := now, false
 	_, h := stored(t, &apitest.Memory{})
-	m := &meddler{Handler: h, instead: func(w http.ResponseWriter, r *http.Request) bool {
+	m := &meddler{Handler: h, instead: func(w http.ResponseWriter, _ *http.Request) bool {
 		if broken {
 			w.Header().Set("Retry-After", "3")
 			http.Error(w, `{"error":{"code":"ServiceUnavailable","message":"not now"}}`, http.StatusServiceUnavailable)

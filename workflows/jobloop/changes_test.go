@@ -568,7 +568,7 @@ func TestSecretsStayWithTheirTarget(t *testing.T) {
 		a := w.update(30*time.Second, workflows.UpdateReplace, at("new.example", "left out"))
 		w.run(90 * time.Second)
 		a.refused(t, workflows.ErrTypeInvalid)
-		require.ErrorContains(t, a.err, "properties.action.request.authentication.password: required; allowed: a password; send it again, because the target changed")
+		require.ErrorContains(t, a.err, "properties.action.request.authentication.password: required; allowed: a password (\"\" is an empty one); send it again, because the target changed")
 		require.Equal(t, []string{"http://old.example/ hunter2", "http://old.example/ hunter2"}, sent(w))
 	})
 	t.Run("when another change was applied before", func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"almanac/job"
 	"almanac/job/kind"
+	"almanac/job/notification"
 	"almanac/workflows"
 )
 
@@ -56,7 +57,7 @@ func TestJobsGetTheRulesOfNotificationsAndNeitherTargetsNorSecrets(t *testing.T)
 
 func TestADeletedCollectionEndsTheDeliveryOfItsAlerts(t *testing.T) {
 	t.Parallel()
-	for _, notifying := range [][]int{nil, {0}, {0, 3, 24, 3}} {
+	for _, notifying := range [][]int{nil, {0}, {0, 3, notification.Shards, 3}} {
 		h := newCollectionEnv(t, job.CollectionEnabled)
 		want := map[string]bool{}
 		for i, shard := range notifying {

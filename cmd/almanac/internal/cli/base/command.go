@@ -144,7 +144,7 @@ func (o *options) session(cmd *cobra.Command, getenv Lookup, set flags.Set) (*Se
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}
-	at, name, err := o.place(known)
+	at, name, err := o.place(known, set)
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}

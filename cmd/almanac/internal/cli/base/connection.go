@@ -47,7 +47,7 @@ type endpoint struct {
 func (o *options) connectionFlags() flags.Group {
 	return flags.Group{Name: "Connection", Settings: []*flags.Setting{
 		{Flag: "context", Variable: "ALMANAC_CONTEXT", Value: flags.Text("name", &o.context),
-			Help: "Context to work in, in place of the current one; see almanac context."},
+			Help: "Context to work in, in place of the current one; as a flag it wins over the variables. See almanac context."},
 		{Flag: "url", Variable: "ALMANAC_URL", Value: flags.Text("URL", &o.given.URL),
 			Help: "URL of the API; without a context " + DefaultURL + ", where almanac dev listens."},
 		{Flag: "token-file", Value: flags.File(&o.given.TokenFile),
@@ -81,31 +81,75 @@ func (o *options) outputFlags() flags.Group {
 	}}
 }
 
-// place returns where to work, and the name of the context that says so.
-func (o *options) place(known *contexts.File) (endpoint, string, error) {
+// place returns where to work, and the name of the context that says so. What a flag says comes first, then the context
+// of --context, then variables, then the current context.
+func (o *options) place(known *contexts.File, set flags.Set) (endpoint, string, error) {
 	name := cmp.Or(o.context, known.Current)
 	of, found := known.Contexts[name]
 	if !found && name != "" {
 		return endpoint{}, "", unknownContext(name, known)
 	}
-	at := endpoint{Context: of, tokenText: o.token, timeLimit: o.timeLimit}
-	if o.given.URL != "" && strings.TrimRight(o.given.URL, "/") != strings.TrimRight(of.URL, "/") {
-		at.TokenFile, at.CAFile = "", "" // they are for the API of the context alone
+	flagged, variables := o.sources(set)
+	chosen := o.context != "" && !fromVariable(set, "context")
+	said := over(flagged, over(variables, of))
+	if chosen {
+		said = over(flagged, over(of, variables))
 	}
-	at.URL = cmp.Or(o.given.URL, of.URL, DefaultURL)
-	at.CAFile = cmp.Or(o.given.CAFile, at.CAFile)
-	at.Collection = cmp.Or(o.given.Collection, of.Collection, DefaultCollection)
-	at.Subscription = cmp.Or(o.given.Subscription, of.Subscription)
-	at.ResourceGroup = cmp.Or(o.given.ResourceGroup, of.ResourceGroup)
+	at := endpoint{Context: said, tokenText: o.token, timeLimit: o.timeLimit}
+	at.URL = cmp.Or(at.URL, DefaultURL)
+	if err := contexts.CheckURL(at.URL); err != nil {
+		return endpoint{}, "", err
+	}
+	at.Collection = cmp.Or(at.Collection, DefaultCollection)
+	own := sameURL(at.URL, of.URL)
+	if !own { // the files of the context are for its API alone
+		at.TokenFile, at.CAFile = flagged.TokenFile, flagged.CAFile
+	}
+	if chosen && own && (of.TokenFile != "" || variables.URL != "" && !sameURL(variables.URL, of.URL)) {
+		at.tokenText = "" // it is for the API that the variables name
+	}
 	if at.Subscription != "" || at.ResourceGroup != "" {
 		at.Subscription = cmp.Or(at.Subscription, client.DefaultSubscription)
 		at.ResourceGroup = cmp.Or(at.ResourceGroup, client.DefaultResourceGroup)
 	}
-	if o.given.TokenFile != "" {
-		at.TokenFile, at.tokenText = o.given.TokenFile, ""
+	if flagged.TokenFile != "" {
+		at.tokenText = ""
 	}
 	return at, name, nil
 }
+
+// sources returns what flags say, and what variables say.
+func (o *options) sources(set flags.Set) (flagged, variables contexts.Context) {
+	flagged = o.given
+	for flag, member := range map[string]func(*contexts.Context) *string{
+		"url":            func(c *contexts.Context) *string { return &c.URL },
+		"subscription":   func(c *contexts.Context) *string { return &c.Subscription },
+		"resource-group": func(c *contexts.Context) *string { return &c.ResourceGroup },
+		"collection":     func(c *contexts.Context) *string { return &c.Collection },
+	} {
+		if fromVariable(set, flag) {
+			*member(&variables), *member(&flagged) = *member(&flagged), ""
+		}
+	}
+	return flagged, variables
+}
+
+// fromVariable reports whether the value of a flag is that of its variable.
+func fromVariable(set flags.Set, flag string) bool {
+	return strings.HasPrefix(set.Get(flag).Source(), "$")
+}
+
+// over returns a context with the members of another one where it has none.
+func over(c, below contexts.Context) contexts.Context {
+	return contexts.Context{
+		URL: cmp.Or(c.URL, below.URL), TokenFile: cmp.Or(c.TokenFile, below.TokenFile), CAFile: cmp.Or(c.CAFile, below.CAFile),
+		Subscription:  cmp.Or(c.Subscription, below.Subscription),
+		ResourceGroup: cmp.Or(c.ResourceGroup, below.ResourceGroup),
+		Collection:    cmp.Or(c.Collection, below.Collection),
+	}
+}
+
+func sameURL(a, b string) bool { return strings.TrimRight(a, "/") == strings.TrimRight(b, "/") }
 
 func unknownContext(name string, known *contexts.File) error {
 	if near := fields.Nearest(name, known.Names()); near != "" {

@@ -77,6 +77,9 @@ func complete(c *contexts.Context) (err error) {
 	if c.URL == "" {
 		return errors.New("--url: say where the API is")
 	}
+	if err := contexts.CheckURL(c.URL); err != nil {
+		return fmt.Errorf("--url: %w", err)
+	}
 	if _, err := client.New(c.URL, client.Options{}); err != nil {
 		return fmt.Errorf("--url: %w", err)
 	}

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -25,6 +27,17 @@ type Context struct {
 	Subscription  string `yaml:"subscription,omitempty" json:"subscription,omitempty"`
 	ResourceGroup string `yaml:"resourceGroup,omitempty" json:"resourceGroup,omitempty"`
 	Collection    string `yaml:"collection,omitempty" json:"collection,omitempty"`
+}
+
+// CheckURL returns an error about the URL of an API that has a user or a password: they would be shown, and they are not
+// what Almanac knows callers by. The error does not have them.
+func CheckURL(text string) error {
+	u, err := url.Parse(text)
+	if err == nil && u.User == nil || err != nil && !strings.Contains(text, "@") {
+		return nil // whatever else is wrong is for the client to say
+	}
+	return errors.New("the URL of the API has a user or a password; allowed: http or https, a host, and a path, " +
+		"and a token in the file of --token-file")
 }
 
 // A File is all contexts of a user. The zero value has none.

@@ -2,6 +2,7 @@ package base
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,8 +14,8 @@ import (
 // Asks reports whether a person can be asked.
 func (s *Session) Asks() bool { return s.asks }
 
-// Confirm asks whether to go on, unless --yes was given. Without a terminal it refuses.
-func (s *Session) Confirm(question string) error {
+// Confirm asks whether to go on, unless --yes was given. Without a terminal it refuses. An interrupt is an answer.
+func (s *Session) Confirm(ctx context.Context, question string) error {
 	if s.Yes {
 		return nil
 	}
@@ -22,8 +23,19 @@ func (s *Session) Confirm(question string) error {
 		return exit.With(exit.Usage, errors.New(output.Line(question)+" There is no terminal to ask at: --yes says so"))
 	}
 	fmt.Fprintf(s.Err, "%s [y/N] ", output.Line(question))
-	answer, err := bufio.NewReader(s.In).ReadString('\n')
-	if err != nil && answer == "" {
+	answers := make(chan string, 1) // after an interrupt nobody waits
+	go func() {
+		answer, _ := bufio.NewReader(s.In).ReadString('\n')
+		answers <- answer
+	}()
+	answer := ""
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(s.Err)
+		return exit.With(exit.Failed, errors.New("interrupted: nothing was done"))
+	case answer = <-answers:
+	}
+	if answer == "" {
 		fmt.Fprintln(s.Err)
 	}
 	switch strings.ToLower(strings.TrimSpace(answer)) {
@@ -42,7 +54,7 @@ func (s *Session) Say(format string, values ...any) {
 // a thing to print.
 func (s *Session) Done(kind, name, what string) error {
 	if s.Format.ForPeople() {
-		_, err := fmt.Fprintf(s.Out, "%s %s %s\n", kind, output.Line(name), what)
+		_, err := fmt.Fprintf(s.Out, "%s %s %s\n", kind, output.Line(name), output.Line(what))
 		return err
 	}
 	return s.Value(map[string]string{"name": name, "status": what}, name)

@@ -21,9 +21,6 @@ func explained(s *Session, err error) error {
 	if own, ok := errors.AsType[*exit.Error](err); ok && own.Err == nil {
 		return own
 	}
-	if errors.Is(err, context.Canceled) {
-		return exit.With(exit.Failed, errors.New("interrupted"))
-	}
 	return exit.With(code, errors.New(Describe(s.URL, err)))
 }
 
@@ -31,6 +28,9 @@ func explained(s *Session, err error) error {
 func Describe(at string, err error) string {
 	if answered, ok := errors.AsType[*client.Error](err); ok {
 		return describeAnswer(err.Error(), at, answered)
+	}
+	if errors.Is(err, context.Canceled) {
+		return "interrupted"
 	}
 	if unreachable, ok := errors.AsType[*url.Error](err); ok {
 		help := ""

@@ -194,27 +194,66 @@ func change(
 			s.Say("  %s  %d jobs", name, found.Total)
 		}
 		if question != "" {
-			if err := s.Confirm(fmt.Sprintf(question, strings.Join(args, ", "))); err != nil {
+			if err := s.Confirm(ctx, fmt.Sprintf(question, strings.Join(args, ", "))); err != nil {
 				return err
 			}
 		}
-		for _, name := range args {
-			o, err := begin(ctx, s.Client, name)
-			if o != nil {
-				s.Say("%s  in progress", name)
-			}
-			if err == nil {
-				err = s.Client.Wait(ctx, name, o)
-			}
-			if err != nil {
-				return s.MissingCollection(ctx, name, err)
-			}
+		return changeAll(ctx, s, args, past, begin)
+	})
+}
+
+// An outcome is what became of a job collection.
+type outcome struct {
+	Name   string `json:"name"`
+	Status string `json:"status"`
+	Error  string `json:"error,omitempty"`
+}
+
+// changeAll changes job collections one after the other, and has a result for each. What goes wrong with one keeps
+// nothing from the others, but an interrupt does.
+func changeAll(
+	ctx context.Context, s *base.Session, names []string, past string,
+	begin func(context.Context, *client.Client, string) (*client.Operation, error),
+) error {
+	var all []outcome
+	worst := exit.OK
+	for _, name := range names {
+		o, err := begin(ctx, s.Client, name)
+		if o != nil {
+			s.Say("%s  in progress", name)
+		}
+		if err == nil {
+			err = s.Client.Wait(ctx, name, o)
+		}
+		if err != nil {
+			err = s.MissingCollection(ctx, name, err)
+		}
+		if len(names) == 1 && err != nil {
+			return err
+		}
+		r := outcome{Name: name, Status: past}
+		if err != nil {
+			r.Status, r.Error = "not "+past, base.Describe(s.URL, err)
+			worst = max(worst, exit.CodeOf(err))
+		}
+		if err == nil && (s.Format.ForPeople() || len(names) == 1) {
 			if err := s.Done("collection", name, past); err != nil {
 				return err
 			}
+		} else if s.Format.ForPeople() {
+			s.Say("collection %s %s: %s", name, r.Status, r.Error)
 		}
-		return nil
-	})
+		all = append(all, r)
+	}
+	if len(names) > 1 && !s.Format.ForPeople() {
+		if err := output.List(&s.Printer, output.View[outcome]{Name: func(r outcome) string { return r.Name }}, all); err != nil {
+			return err
+		}
+	}
+	if worst != exit.OK {
+		return exit.Silent(worst)
+	}
+	return nil
 }
 
 func newEnable(getenv base.Lookup) *cobra.Command {

@@ -2,6 +2,7 @@
 package exit
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -69,6 +70,9 @@ func CodeOf(err error) int {
 	}
 	if own, ok := errors.AsType[*Error](err); ok {
 		return own.Code
+	}
+	if errors.Is(err, context.Canceled) { // by an interrupt
+		return Failed
 	}
 	if answered, ok := errors.AsType[*client.Error](err); ok {
 		return ofAnswer(answered)

@@ -57,7 +57,7 @@ func (o *options) apply(ctx context.Context, s *base.Session) error {
 			return err
 		}
 	}
-	if err := confirm(s, p); err != nil {
+	if err := confirm(ctx, s, p); err != nil {
 		return err
 	}
 	var one sync.Mutex // of what is printed and asked
@@ -66,7 +66,7 @@ func (o *options) apply(ctx context.Context, s *base.Session) error {
 		Changed: func(c *wanted.Change) bool {
 			one.Lock()
 			defer one.Unlock()
-			return again(s, c)
+			return again(ctx, s, c)
 		},
 		Done: func(r wanted.Result) {
 			one.Lock()
@@ -83,25 +83,25 @@ func (o *options) apply(ctx context.Context, s *base.Session) error {
 }
 
 // confirm asks whether to send the jobs that a plan has to send.
-func confirm(s *base.Session, p *wanted.Plan) error {
+func confirm(ctx context.Context, s *base.Session, p *wanted.Plan) error {
 	switch n := p.Sends(); {
 	case p.Changed():
-		return s.Confirm("Change these jobs?")
+		return s.Confirm(ctx, "Change these jobs?")
 	case n == 1:
-		return s.Confirm("Send the secrets of 1 job again?")
+		return s.Confirm(ctx, "Send the secrets of 1 job again?")
 	case n > 1:
-		return s.Confirm(fmt.Sprintf("Send the secrets of %d jobs again?", n))
+		return s.Confirm(ctx, fmt.Sprintf("Send the secrets of %d jobs again?", n))
 	}
 	return nil
 }
 
 // again asks whether a job that somebody else has changed is changed nevertheless.
-func again(s *base.Session, c *wanted.Change) bool {
+func again(ctx context.Context, s *base.Session, c *wanted.Change) bool {
 	s.Say("%s/%s was changed by somebody else meanwhile. To be done now:", c.Collection, c.Name)
 	for _, line := range c.Lines() {
 		s.Say("    %s", line)
 	}
-	return s.Confirm("Change it?") == nil
+	return s.Confirm(ctx, "Change it?") == nil
 }
 
 // tell prints what became of a job.

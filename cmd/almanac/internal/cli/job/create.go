@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -97,7 +98,7 @@ func nextText(s *base.Session, j client.Job) string {
 	case !st.NextExecutionTime.IsZero():
 		return ", runs next " + s.Time(st.NextExecutionTime)
 	}
-	return ", runs no more: " + st.Reason
+	return ", runs no more: " + output.Line(st.Reason)
 }
 
 // whole returns the body of a new job, and what adds to an error where in the file it is.
@@ -112,6 +113,9 @@ func (o *createOptions) whole(s *base.Session) (body map[string]any, explain fun
 		}
 		explain = d.Explain
 		if body, err = objectOf(json.RawMessage(d.JSON)); err != nil {
+			return nil, nil, err
+		}
+		if err := isBody(d, body); err != nil {
 			return nil, nil, err
 		}
 	case o.uri == "":
@@ -132,6 +136,17 @@ func (o *createOptions) whole(s *base.Session) (body map[string]any, explain fun
 		return nil, nil, err
 	}
 	return applied(body, changes), explain, nil
+}
+
+// isBody returns an error if a document is not the body of a job, but perhaps a job file.
+func isBody(d *source.Document, body map[string]any) error {
+	for member := range body {
+		if strings.EqualFold(member, "properties") {
+			return nil
+		}
+	}
+	return exit.With(exit.Usage, fmt.Errorf("%[1]s has no properties, as \"almanac job get -o yaml\" has them. If it is a job file: "+
+		"almanac apply -f %[1]s", d.Name))
 }
 
 // previewNew shows when a job that is not made would run.

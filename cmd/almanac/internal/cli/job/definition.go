@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"almanac/client"
+	"almanac/cmd/almanac/internal/cli/base"
 	"almanac/cmd/almanac/internal/cli/exit"
 	"almanac/cmd/almanac/internal/flags"
 )
@@ -20,6 +21,7 @@ type definition struct {
 	uri, method, body     string
 	headers               []string
 	every, frequency      string
+	cron, rrule           string
 	interval, count       string
 	zone, start, end      string
 	hours, minutes        []string
@@ -55,6 +57,10 @@ func (d *definition) groups() []flags.Group {
 			{Flag: "frequency", Value: flags.NewValue("unit", "", func(t string) error { d.frequency = t; return nil },
 				"minute", "hour", "day", "week", "month", "year"), Help: "minute, hour, day, week, month or year."},
 			{Flag: "interval", Short: "i", Value: text("count", &d.interval), Help: "Every how many of the frequency."},
+			{Flag: "cron", Value: text("expression", &d.cron),
+				Help: "Cron expression such as \"0 9 * * mon-fri\", in place of the flags above and of hours to months."},
+			{Flag: "rrule", Value: text("rule", &d.rrule),
+				Help: "RRULE of iCalendar such as \"FREQ=WEEKLY;BYDAY=MO\", in place of the same flags."},
 			{Flag: "hours", Value: flags.List("hours", &d.hours, numbers), Help: "Hours of the day, such as 9,17."},
 			{Flag: "minutes", Value: flags.List("minutes", &d.minutes, numbers), Help: "Minutes of the hour, such as 0,30."},
 			{Flag: "week-days", Value: flags.List("days", &d.weekDays, numbers), Help: "Days of the week, such as monday,friday."},
@@ -225,7 +231,7 @@ func (d *definition) schedule(t tree) error {
 			errs = append(errs, putList(t, s, memberOf(flag), *list))
 		}
 	}
-	return errors.Join(append(errs, d.monthly(t))...)
+	return errors.Join(append(errs, d.monthly(t), d.putNotation(t))...)
 }
 
 func (d *definition) putEvery(t tree) error {
@@ -234,11 +240,37 @@ func (d *definition) putEvery(t tree) error {
 		return fmt.Errorf("--every: %q is no time; allowed: such as 15m, 2h, day, 2weeks, month or year", d.every)
 	}
 	t.put(inRecurrence+"frequency", units[m[2]])
-	n, err := strconv.Atoi(m[1])
-	if err != nil {
-		n = 1
+	n := 1
+	if m[1] != "" {
+		var err error
+		if n, err = strconv.Atoi(m[1]); err != nil { // digits alone
+			return fmt.Errorf("--every: %s is too large", m[1])
+		}
 	}
 	t.put(inRecurrence+"interval", n)
+	return nil
+}
+
+// putNotation puts an expression in place of frequency, interval and schedule.
+func (d *definition) putNotation(t tree) error {
+	if d.cron == "" && d.rrule == "" {
+		return nil
+	}
+	for _, s := range []string{
+		"every", "frequency", "interval", "hours", "minutes", "week-days", "month-days", "monthly", "months", "cron", "rrule",
+	} {
+		if s != "cron" && d.set.Get(s).Given() && (s != "rrule" || d.cron != "") {
+			return fmt.Errorf("--%s: --%s says when it runs; give one of the two", s, map[bool]string{true: "cron", false: "rrule"}[d.cron != ""])
+		}
+	}
+	for _, member := range []string{"frequency", "interval", "schedule", "cron", "rrule"} {
+		t.put(inRecurrence+member, nil)
+	}
+	if d.cron != "" {
+		t.put(inRecurrence+"cron", d.cron)
+	} else {
+		t.put(inRecurrence+"rrule", d.rrule)
+	}
 	return nil
 }
 
@@ -375,6 +407,97 @@ func applied(to map[string]any, patch map[string]any) map[string]any {
 		}
 	}
 	return result
+}
+
+// asPatched returns what a PATCH makes of a job: before the patch is applied, what a cron expression or an RRULE meant
+// goes if it has another, and the parameters of an action go if it has another type.
+func asPatched(now, patch map[string]any) map[string]any {
+	was, change := objectIn(now, "properties"), objectIn(patch, "properties")
+	properties := maps.Clone(was)
+	if r, to := objectIn(was, "recurrence"), objectIn(change, "recurrence"); r != nil && (to["cron"] != nil || to["rrule"] != nil) &&
+		(r["cron"] != nil || r["rrule"] != nil) {
+		r = maps.Clone(r)
+		for _, member := range []string{"frequency", "interval", "schedule"} {
+			delete(r, member)
+		}
+		properties["recurrence"] = r
+	}
+	if a := objectIn(was, "action"); a != nil {
+		properties["action"] = ofType(a, objectIn(change, "action"))
+	}
+	now = maps.Clone(now)
+	now["properties"] = properties
+	return withNulls(applied(now, patch), patch)
+}
+
+// withNulls returns an object with null for the members that a patch has removed: a PUT refuses to lose some members
+// that it does not name.
+func withNulls(object, patch map[string]any) map[string]any {
+	for name, value := range patch {
+		below, isObject := object[name].(map[string]any)
+		inner, _ := value.(map[string]any)
+		switch {
+		case value == nil:
+			object[name] = nil
+		case isObject:
+			object[name] = withNulls(below, inner)
+		}
+	}
+	return object
+}
+
+// parameters are the members with the parameters of each type of action.
+var parameters = map[string]string{
+	"http": "request", "https": "request", "storagequeue": "queueMessage",
+	"servicebusqueue": "serviceBusQueueMessage", "servicebustopic": "serviceBusTopicMessage",
+}
+
+// ofType returns an action without the parameters that do not fit the type which a patch gives it.
+func ofType(action, patch map[string]any) map[string]any {
+	action = maps.Clone(action)
+	to, _ := patch["type"].(string)
+	if wanted := parameters[strings.ToLower(to)]; wanted != "" {
+		for _, member := range parameters {
+			if member != wanted {
+				delete(action, member)
+			}
+		}
+	}
+	if below := objectIn(action, "errorAction"); below != nil {
+		action["errorAction"] = ofType(below, objectIn(patch, "errorAction"))
+	}
+	return action
+}
+
+// objectIn returns a member that is an object; nil if it is none.
+func objectIn(of map[string]any, member string) map[string]any {
+	object, _ := of[member].(map[string]any)
+	return object
+}
+
+// fitting returns the patch of the flags as it has to be for a job.
+func (d *definition) fitting(n base.Name, was client.Job, patch tree) (map[string]any, error) {
+	changes, err := objectOf(patch)
+	if err != nil {
+		return nil, err
+	}
+	properties, p := objectIn(changes, "properties"), was.Properties
+	if policy := p.Action.RetryPolicy; policy != nil && strings.EqualFold(policy.RetryType, "none") && d.retryAfter != "" && d.retries == "" {
+		return nil, exit.With(exit.Usage, fmt.Errorf("--retry-interval: the job %s has no retries; --retries gives it some", n))
+	}
+	if parameters[strings.ToLower(p.Action.Type)] == "request" {
+		delete(objectIn(properties, "action"), "type") // Http and Https are the same but for what they allow
+	}
+	r := objectIn(properties, "recurrence")
+	if r["frequency"] == nil || p.Recurrence == nil || p.Recurrence.Cron == "" && p.Recurrence.RRule == "" {
+		return changes, nil
+	}
+	for _, member := range []string{"cron", "rrule", "interval", "schedule"} { // what the expression meant goes with it
+		if _, given := r[member]; !given {
+			r[member] = nil
+		}
+	}
+	return changes, nil
 }
 
 // objectOf returns anything as a JSON object.

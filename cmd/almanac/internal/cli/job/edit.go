@@ -6,9 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -84,15 +87,15 @@ func editByFlags(ctx context.Context, s *base.Session, o *editOptions, names []b
 	if err != nil {
 		return err
 	}
-	changes, err := objectOf(patch)
-	if err != nil {
-		return err
-	}
 	var all []edited
 	for _, n := range names {
 		was, err := s.Client.Job(ctx, n.Collection, n.Job)
 		if err != nil {
 			return s.Missing(ctx, n, err)
+		}
+		changes, err := o.fitting(n, was, patch)
+		if err != nil {
+			return err
 		}
 		e := edited{name: n, was: was, patch: changes}
 		if err := e.preview(ctx, s); err != nil {
@@ -100,11 +103,14 @@ func editByFlags(ctx context.Context, s *base.Session, o *editOptions, names []b
 		}
 		all = append(all, e)
 	}
-	if o.dryRun || len(all) == 0 {
+	if len(all) == 0 {
+		s.Say("No job of %s fits the filter", placeOf(s, false))
+	}
+	if o.dryRun {
 		return dryRun(s, all)
 	}
-	if len(all) > 1 || o.filter != "" {
-		if err := s.Confirm(fmt.Sprintf("Change %s?", jobs(len(all)))); err != nil {
+	if len(all) > 1 || len(all) == 1 && o.filter != "" {
+		if err := s.Confirm(ctx, fmt.Sprintf("Change %s?", jobs(len(all)))); err != nil {
 			return err
 		}
 	}
@@ -121,7 +127,7 @@ func dryRun(s *base.Session, all []edited) error {
 	if s.Format.ForPeople() {
 		return nil // the runs were shown
 	}
-	var previews []client.ChangePreview
+	previews := []client.ChangePreview{}
 	for _, e := range all {
 		previews = append(previews, *e.runs)
 	}
@@ -134,7 +140,7 @@ func (e *edited) preview(ctx context.Context, s *base.Session) error {
 	if err != nil {
 		return err
 	}
-	found, err := s.Client.PreviewChangeBody(ctx, e.name.Collection, e.name.Job, 0, applied(now, e.patch))
+	found, err := s.Client.PreviewChangeBody(ctx, e.name.Collection, e.name.Job, 0, asPatched(now, e.patch))
 	if err != nil {
 		return err
 	}
@@ -148,10 +154,8 @@ func (e *edited) apply(ctx context.Context, s *base.Session) result {
 	made, err := s.Client.PatchJob(ctx, e.name.Collection, e.name.Job, e.patch, client.IfMatch(e.was.ETag))
 	r := result{Name: e.name.String(), Status: statusDone, did: "changed", err: err, job: &made}
 	switch {
-	case client.IsChanged(err):
-		r.Status, r.Error = statusChanged, "it was changed meanwhile; the command can be repeated"
 	case err != nil:
-		r.Status, r.Error = statusRefused, err.Error()
+		r = failed(s, r, err)
 	case made.ETag == e.was.ETag:
 		r.Status = statusUnchanged
 	}
@@ -200,7 +204,7 @@ func editByHand(ctx context.Context, s *base.Session, o *editOptions, n base.Nam
 	if err != nil {
 		return err
 	}
-	d, kept, err := edit(ctx, s, o.file, n, now)
+	ctx, d, kept, err := edit(ctx, s, o.file, n, was, now)
 	if err != nil {
 		return err
 	}
@@ -208,6 +212,10 @@ func editByHand(ctx context.Context, s *base.Session, o *editOptions, n base.Nam
 	if err != nil {
 		return err
 	}
+	if err := isBody(d, wanted); err != nil && o.file != "" {
+		return err
+	}
+	read := readOf(d, n, wanted)
 	for _, member := range []string{"id", "type", "name"} { // of job get
 		delete(wanted, member)
 	}
@@ -219,29 +227,81 @@ func editByHand(ctx context.Context, s *base.Session, o *editOptions, n base.Nam
 		forget(kept)
 		return results(s, true, one(result{Name: n.String(), Status: statusUnchanged}))
 	}
+	if o.file != "" && read != "" && read != was.ETag {
+		return changedSince(n, o.file)
+	}
 	keep := func(err error) error {
 		if kept == "" || err == nil {
 			return err
 		}
-		return exit.With(exit.CodeOf(err), fmt.Errorf("%w\n%s has what you wrote: almanac job edit %s -f %s", err, kept, n, kept))
+		return exit.With(exit.CodeOf(err), fmt.Errorf("%s\n%s has what you wrote: almanac job edit %s -f %s",
+			base.Describe(s.URL, err), kept, n, kept))
 	}
 	if err := e.preview(ctx, s); err != nil {
 		return keep(d.Explain(err))
 	}
+	if read == "" {
+		s.Say("What differs from the job as it is now:")
+		for _, line := range differing("", now, e.patch) {
+			s.Say("  %s", line)
+		}
+	}
 	if o.dryRun {
 		return keep(dryRun(s, []edited{e}))
 	}
-	if kept != "" {
-		if err := s.Confirm("Change " + n.String() + "?"); err != nil {
+	if kept != "" || read == "" {
+		if err := s.Confirm(ctx, "Change "+n.String()+"?"); err != nil {
 			return keep(err)
 		}
 	}
 	r := e.apply(ctx, s)
+	if client.IsChanged(r.err) {
+		return changedSince(n, cmp.Or(o.file, kept))
+	}
 	if r.err != nil {
 		return keep(d.Explain(r.err))
 	}
 	forget(kept)
 	return results(s, true, one(r))
+}
+
+// etagComment is the name of the comment with the entity tag of the job that a file was made of.
+const etagComment = "etag"
+
+// readOf returns the entity tag of the job that a document was made of; "" if that is not known.
+func readOf(d *source.Document, n base.Name, wanted map[string]any) string {
+	if name, there := wanted["name"].(string); there && name != n.String() {
+		return "" // of another job
+	}
+	return d.Comment(etagComment)
+}
+
+// changedSince returns the error about a file with a job that somebody else has changed since it was read.
+func changedSince(n base.Name, file string) error {
+	return exit.With(exit.Refused, fmt.Errorf(`the job %[1]s was changed by somebody else since it was read, and %[2]s would undo that.
+"almanac job get %[1]s -o yaml" has it as it is now: put your change there, and "almanac job edit %[1]s -f" takes it.
+Without its line "# %[3]s: ..." all of %[2]s is taken, and what that changes is shown first`, n, file, etagComment))
+}
+
+// differing returns a line for each member that a patch changes: its path without its value, which may be a secret.
+func differing(at string, now, patch map[string]any) (lines []string) {
+	for _, name := range slices.Sorted(maps.Keys(patch)) {
+		path := strings.TrimPrefix(at+"."+name, ".")
+		was, there := now[name]
+		below, isObject := patch[name].(map[string]any)
+		inner, wasObject := was.(map[string]any)
+		switch {
+		case isObject && wasObject:
+			lines = append(lines, differing(path, inner, below)...)
+		case patch[name] == nil:
+			lines = append(lines, "- "+path)
+		case there:
+			lines = append(lines, "~ "+path)
+		default:
+			lines = append(lines, "+ "+path)
+		}
+	}
+	return lines
 }
 
 func forget(file string) {
@@ -250,44 +310,75 @@ func forget(file string) {
 	}
 }
 
-// edit returns what the user made of a job, and the file that the editor has written, if there was one.
+// edit returns what the user made of a job, and the file that the editor has written, if there was one. After it there
+// is another context: an interrupt in the editor is for the editor.
 func edit(
-	ctx context.Context, s *base.Session, file string, n base.Name, now map[string]any,
-) (d *source.Document, kept string, err error) {
+	ctx context.Context, s *base.Session, file string, n base.Name, was client.Job, now map[string]any,
+) (then context.Context, d *source.Document, kept string, err error) {
 	if file != "" {
 		d, err := source.Read(file, s.In)
-		return d, "", err
+		return ctx, d, "", err
+	}
+	if !s.Asks() {
+		return ctx, nil, "", exit.With(exit.Usage, errors.New("there is no terminal for an editor: give flags of the job, or a file with -f"))
+	}
+	name, err := fileOf(n, was, now)
+	if err != nil {
+		return ctx, nil, "", err
 	}
 	editor := editorOf(s.Getenv)
-	if !s.Asks() {
-		return nil, "", exit.With(exit.Usage, errors.New("there is no terminal for an editor: give flags of the job, or a file with -f"))
+	ctx, err = runEditor(ctx, editor, name)
+	if err != nil {
+		return ctx, nil, "", fmt.Errorf("the editor %s: %w; %s has what it wrote", editor, err, name)
 	}
+	d, err = source.Read(name, nil)
+	if err != nil {
+		err = exit.With(exit.Usage, fmt.Errorf("%w\n%s has what you wrote: almanac job edit %s -f %s", err, name, n, name))
+	}
+	return ctx, d, name, err
+}
+
+// fileOf makes a file with a job for an editor.
+func fileOf(n base.Name, was client.Job, now map[string]any) (name string, err error) {
 	text, err := output.YAML(now)
 	if err != nil {
-		return nil, "", err
+		return "", err
 	}
 	f, err := os.CreateTemp("", "almanac-*.yaml") // with the mode 0600
 	if err != nil {
-		return nil, "", err
+		return "", err
 	}
-	_, err = fmt.Fprintf(f, "# The job %s. Save and leave to change it; leave it as it is to change nothing.\n%s", output.Line(n.String()), text)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, "", err
+	_, err = fmt.Fprintf(f, "# The job %s. Save and leave to change it; leave it as it is to change nothing.\n%s%s",
+		output.Line(n.String()), etagLine(was), text)
+	return f.Name(), errors.Join(err, f.Close())
+}
+
+// etagLine returns the comment by which [readOf] knows which job a file was made of.
+func etagLine(j client.Job) string {
+	if j.ETag == "" {
+		return ""
 	}
-	run := exec.CommandContext(ctx, "sh", "-c", editor+` "$1"`, "sh", f.Name())
+	return "# " + etagComment + ": " + output.Line(j.ETag) + "\n"
+}
+
+// runEditor has an editor change a file. Interrupts meanwhile are for the editor: the returned context does not know of
+// them.
+func runEditor(ctx context.Context, editor, file string) (context.Context, error) {
+	whole := context.WithoutCancel(ctx)
+	run := exec.CommandContext(whole, "sh", "-c", editor+` "$1"`, "sh", file)
 	if runtime.GOOS == "windows" {
-		words := append(strings.Fields(editor), f.Name())
-		run = exec.CommandContext(ctx, words[0], words[1:]...)
+		words := append(strings.Fields(editor), file)
+		run = exec.CommandContext(whole, words[0], words[1:]...)
 	}
 	run.Stdin, run.Stdout, run.Stderr = os.Stdin, os.Stdout, os.Stderr
-	if err := run.Run(); err != nil {
-		return nil, "", fmt.Errorf("the editor %s: %w; %s has what it wrote", editor, err, f.Name())
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt) // a second one ends the program otherwise
+	err := run.Run()
+	signal.Stop(interrupts)
+	if len(interrupts) > 0 {
+		return whole, err
 	}
-	d, err = source.Read(f.Name(), nil)
-	if err != nil {
-		err = exit.With(exit.Usage, fmt.Errorf("%w\n%s has what you wrote: almanac job edit %s -f %s", err, f.Name(), n, f.Name()))
-	}
-	return d, f.Name(), err
+	return ctx, err
 }
 
 // editorOf returns the command of the user's editor.

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"errors"
+	"io"
 	"strconv"
 	"strings"
 
@@ -51,6 +52,11 @@ func runGet(ctx context.Context, s *base.Session, filter string, args []string) 
 	}
 	switch {
 	case !s.Format.ForPeople() && len(args) == 1 && filter == "":
+		if s.Format.YAML() { // for edit -f
+			if _, err := io.WriteString(s.Out, etagLine(all[0])); err != nil {
+				return err
+			}
+		}
 		return output.One(&s.Printer, jobView, all[0])
 	case !s.Format.ForPeople():
 		return output.List(&s.Printer, jobView, all)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"strconv"
 	"time"
 
@@ -85,33 +86,67 @@ func (o *Entries) Show(ctx context.Context, s *base.Session, withJob bool, read 
 // tail is how many entries are shown before those that come.
 const tail = 10
 
+// The entries that are known while a list is followed: how many are at most, how many are read at first, and after how
+// many a look reads no further, because what is new is before them.
+const (
+	knownMost  = 1000
+	knownFirst = 100
+	knownStop  = 50
+)
+
+// A follower finds what is new in a list that is read again and again.
+type follower struct {
+	known []string // the IDs of entries, the newest last
+}
+
+// news returns the entries that no look before has read, oldest first. The first look returns the last ones.
+func (f *follower) news(l client.List, first bool, read Reading) (news []client.History, err error) {
+	l.Top = 0
+	if first {
+		l.Top = knownFirst
+	}
+	seen := map[string]bool{}
+	for _, id := range f.known {
+		seen[id] = true
+	}
+	met := 0
+	for one, err := range read(l) {
+		if _, ok := errors.AsType[*client.UnreadError](err); ok {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if seen[one.ID] {
+			if met++; met == knownStop {
+				break
+			}
+			continue
+		}
+		seen[one.ID] = true
+		news = append(news, one)
+	}
+	slices.Reverse(news)
+	for _, one := range news {
+		f.known = append(f.known, one.ID)
+	}
+	f.known = slices.Clone(f.known[max(0, len(f.known)-knownMost):])
+	if first {
+		news = news[max(0, len(news)-tail):]
+	}
+	return news, nil
+}
+
 // follow prints the last entries, oldest first, and then those that come.
 func follow(ctx context.Context, s *base.Session, o *Entries, v output.View[client.History], read Reading) error {
-	seen := map[string]bool{}
+	var f follower
 	return base.Follow(ctx, s, o.every, func(first bool) error {
-		l := o.List(s.Now)
-		l.Top = 100
-		if first {
-			l.Top = tail
-		}
-		var news []client.History
-		for one, err := range read(l) {
-			if _, ok := errors.AsType[*client.UnreadError](err); ok {
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			if !seen[one.ID] {
-				news = append(news, one)
-			}
-			seen[one.ID] = true
+		news, err := f.news(o.List(s.Now), first, read)
+		if err != nil {
+			return err
 		}
 		p := s.Printer
 		p.NoHeads = p.NoHeads || !first
-		for i := range len(news) / 2 {
-			news[i], news[len(news)-1-i] = news[len(news)-1-i], news[i]
-		}
 		if s.Format.ForPeople() {
 			return output.List(&p, v, news)
 		}

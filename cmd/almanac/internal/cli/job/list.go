@@ -22,6 +22,7 @@ type listOptions struct {
 	limit  int
 	all    bool
 	watch  bool
+	failed bool
 	every  time.Duration
 }
 
@@ -42,7 +43,7 @@ whole jobs.`,
 		Args: cobra.ArbitraryArgs,
 	}, getenv, []flags.Group{{Name: "Jobs", Settings: []*flags.Setting{
 		{Flag: "filter", Value: flags.Text("conditions", &o.search.Filter), Help: filterHelp},
-		{Flag: "failed", Value: flags.Bool(new(bool)), Help: "Those whose last run failed."},
+		{Flag: "failed", Value: flags.Bool(&o.failed), Help: "Those whose last run failed."},
 		{Flag: "sort", Value: flags.Text("order", &o.search.OrderBy),
 			Help: "By name, nextExecutionTime, state, host or lateness, with desc after it for the reverse."},
 		{Flag: "limit", Short: "l", Value: flags.Int(&o.limit, 1, 1_000_000), Help: "How many at most."},
@@ -58,7 +59,7 @@ whole jobs.`,
 
 func runList(ctx context.Context, s *base.Session, o *listOptions, words []string) error {
 	o.search.Words = joined(words, " ")
-	if s.Flags.Get("failed").Text() == "true" {
+	if o.failed {
 		o.search.Filter = joined([]string{o.search.Filter, "lastOutcome eq Failed"}, " and ")
 	}
 	scope := client.InCollection(s.Collection)

@@ -80,7 +80,7 @@ func runDeed(ctx context.Context, s *base.Session, d deed, o *selection, args []
 	}
 	if len(names) == 1 && !o.dryRun {
 		if d.asks {
-			if err := s.Confirm(fmt.Sprintf("%s the job %s and its history?", title(string(d.action)), names[0])); err != nil {
+			if err := s.Confirm(ctx, fmt.Sprintf("%s the job %s and its history?", title(string(d.action)), names[0])); err != nil {
 				return err
 			}
 		}
@@ -103,7 +103,7 @@ func runDeed(ctx context.Context, s *base.Session, d deed, o *selection, args []
 		return nil
 	}
 	if changes > 0 {
-		if err := s.Confirm(fmt.Sprintf("%s %s?", title(string(d.action)), jobs(changes))); err != nil {
+		if err := s.Confirm(ctx, fmt.Sprintf("%s %s?", title(string(d.action)), jobs(changes))); err != nil {
 			return err
 		}
 	}
@@ -219,7 +219,7 @@ func changing(ctx context.Context, s *base.Session, action client.BulkAction, di
 					r.Error = e.Message
 				}
 				if err != nil { // of this page, after which there is no other
-					r = result{Name: p.collection, Status: statusRefused, Error: base.Describe(s.URL, err)}
+					r = failed(s, result{Name: p.collection}, err)
 				}
 				if !yield(r) {
 					return

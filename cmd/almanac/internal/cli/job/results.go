@@ -18,7 +18,28 @@ const (
 	statusChanged   = "ChangedSince"
 	statusMissing   = "Missing"
 	statusRefused   = "Refused"
+
+	statusUnreachable = "Unreachable" // the API: whether it was done is not known
+	statusFailed      = "Failed"
 )
+
+// failed returns a result with what went wrong.
+func failed(s *base.Session, r result, err error) result {
+	r.err, r.Error = err, base.Describe(s.URL, err)
+	switch code := exit.CodeOf(err); {
+	case client.IsChanged(err):
+		r.Status, r.Error = statusChanged, "it was changed meanwhile; the command can be repeated"
+	case code == exit.Unreachable:
+		r.Status = statusUnreachable
+	case code == exit.NotFound:
+		r.Status = statusMissing
+	case code == exit.Failed:
+		r.Status = statusFailed
+	default:
+		r.Status = statusRefused
+	}
+	return r
+}
 
 // A result is what became of a job.
 type result struct {
@@ -38,12 +59,12 @@ type result struct {
 func one(r result) iter.Seq[result] { return func(yield func(result) bool) { yield(r) } }
 
 // results prints each result when it is there, and returns the error with the worst status. A job alone is an object in
-// JSON, and its error that of the API.
+// JSON, and its error that of the API, unless it was begun.
 func results(s *base.Session, alone bool, all iter.Seq[result]) error {
 	var kept []result
 	counts := map[string]int{}
 	for r := range all {
-		if alone && r.err != nil {
+		if alone && r.err != nil && r.Execution == "" {
 			return r.err
 		}
 		counts[r.Status]++
@@ -64,6 +85,9 @@ func results(s *base.Session, alone bool, all iter.Seq[result]) error {
 	return verdict(counts)
 }
 
+// outcomeUnknown is the outcome of an execution that was not waited for until its end.
+const outcomeUnknown = "Unknown"
+
 // outcomeBad counts executions that did not succeed.
 const outcomeBad = "bad"
 
@@ -82,11 +106,13 @@ var resultView = output.View[result]{Name: func(r result) string { return r.Name
 // verdict returns the error about results that are not as they were wanted; nothing more is to be printed.
 func verdict(counts map[string]int) error {
 	switch {
+	case counts[statusUnreachable] > 0:
+		return exit.Silent(exit.Unreachable)
 	case counts[statusRefused]+counts[statusChanged] > 0:
 		return exit.Silent(exit.Refused)
 	case counts[statusMissing] > 0:
 		return exit.Silent(exit.NotFound)
-	case counts[outcomeBad] > 0:
+	case counts[outcomeBad]+counts[statusFailed] > 0:
 		return exit.Silent(exit.Failed)
 	}
 	return nil
@@ -98,6 +124,9 @@ var statusWords = map[string]output.Cell{
 	statusChanged:   {Text: "not done: it was changed meanwhile", Mark: output.Warn},
 	statusMissing:   {Text: "not found", Mark: output.Bad},
 	statusRefused:   {Text: "refused", Mark: output.Bad},
+
+	statusUnreachable: {Text: "not known: the API did not answer", Mark: output.Bad},
+	statusFailed:      {Text: "failed", Mark: output.Bad},
 }
 
 // line returns a result as a line for people.
@@ -116,11 +145,11 @@ func (r result) line(s *base.Session) string {
 		}
 	}
 	text := "job " + output.Line(r.Name) + " " + s.Paint(output.Line(c.Text), c.Mark)
-	switch {
-	case r.Error != "":
-		text += ": " + output.Line(r.Error)
-	case r.Execution != "" && r.Outcome == "":
+	if r.Execution != "" && (r.Outcome == "" || r.Outcome == outcomeUnknown) {
 		text += ", execution " + output.Line(r.Execution)
+	}
+	if r.Error != "" {
+		text += ": " + output.Line(r.Error)
 	}
 	if r.job != nil && r.Status == statusDone {
 		text += nextText(s, *r.job)

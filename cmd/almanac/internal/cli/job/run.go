@@ -54,7 +54,8 @@ func runRun(ctx context.Context, s *base.Session, o *runOptions, args []string) 
 	}
 	finish := func(r result) result { return r }
 	if o.wait {
-		finish = func(r result) result { return ended(ctx, s, o.within, r) }
+		w := waiter{s: s, within: o.within, patience: patience}
+		finish = func(r result) result { return w.ended(ctx, r) }
 	}
 	if len(names) == 1 && !o.dryRun {
 		execution, err := s.Client.RunJob(ctx, names[0].Collection, names[0].Job)
@@ -75,7 +76,7 @@ func runRun(ctx context.Context, s *base.Session, o *runOptions, args []string) 
 		return nil
 	}
 	if changes > 0 {
-		if err := s.Confirm(fmt.Sprintf("Run %s?", jobs(changes))); err != nil {
+		if err := s.Confirm(ctx, fmt.Sprintf("Run %s?", jobs(changes))); err != nil {
 			return err
 		}
 	}
@@ -106,38 +107,71 @@ const (
 	lastLook  = 2 * time.Second
 )
 
+// patience is how long the API may not answer while an execution is waited for.
+const patience = 10 * time.Minute
+
+// A waiter waits for executions.
+type waiter struct {
+	s        *base.Session
+	within   time.Duration // for all together; 0: any time
+	patience time.Duration // with an API that does not answer
+
+	until time.Time // set when the first is waited for
+	away  time.Time // since when the API does not answer
+}
+
 // ended waits until the execution of a result has ended, tells its attempts, and returns the result with the outcome.
-func ended(ctx context.Context, s *base.Session, within time.Duration, r result) result {
+func (w *waiter) ended(ctx context.Context, r result) result {
 	if r.Status != statusDone || r.Execution == "" {
 		return r
 	}
-	if within > 0 {
+	if w.within > 0 {
+		if w.until.IsZero() {
+			w.until = time.Now().Add(w.within)
+		}
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, within, errLate)
+		ctx, cancel = context.WithDeadlineCause(ctx, w.until, errLate)
 		defer cancel()
 	}
 	collection, name := client.NamesOf(r.Name)
 	told := map[string]bool{}
 	for pause := firstLook; ; pause = min(pause*3/2, lastLook) {
-		x, err := s.Client.Execution(ctx, collection, name, r.Execution)
-		if err != nil && ctx.Err() == nil && exit.CodeOf(err) != exit.Unreachable {
-			r.err, r.Status, r.Error = err, statusRefused, err.Error()
-			return r
+		x, err := w.s.Client.Execution(ctx, collection, name, r.Execution)
+		if ctx.Err() == nil && w.gaveUp(err) {
+			return failed(w.s, r, err)
 		}
 		if err == nil {
-			tell(s, r.Name, x, told)
+			tell(w.s, r.Name, x, told)
 			if x.Properties.Status == client.Ended {
 				return withOutcome(r, x)
 			}
 		}
 		select {
 		case <-ctx.Done():
-			r.err = exit.With(exit.Failed, fmt.Errorf("%s: execution %s: %w", r.Name, r.Execution, context.Cause(ctx)))
-			r.Outcome, r.Error = "Unknown", context.Cause(ctx).Error()
+			r.Outcome, r.Error = outcomeUnknown, "interrupted; the run goes on"
+			if errors.Is(context.Cause(ctx), errLate) {
+				r.Error = errLate.Error()
+			}
 			return r
 		case <-time.After(pause):
 		}
 	}
+}
+
+// gaveUp reports whether an error ends the waiting. It tells when the API stops to answer, and when it answers again.
+func (w *waiter) gaveUp(err error) bool {
+	if exit.CodeOf(err) != exit.Unreachable {
+		if !w.away.IsZero() && err == nil {
+			w.s.Say("The API answers again")
+		}
+		w.away = time.Time{}
+		return err != nil
+	}
+	if w.away.IsZero() {
+		w.away = time.Now()
+		w.s.Say("%s\nIt is asked again for %s", base.Describe(w.s.URL, err), output.Length(w.patience))
+	}
+	return time.Since(w.away) >= w.patience
 }
 
 // errLate is the error of a wait that was too long.

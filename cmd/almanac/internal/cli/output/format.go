@@ -67,6 +67,9 @@ func (f Format) ForPeople() bool { return f.kind == "" || f.kind == "wide" }
 // Wide reports whether all columns are shown.
 func (f Format) Wide() bool { return f.kind == "wide" }
 
+// YAML reports whether it is YAML, which may have comments.
+func (f Format) YAML() bool { return f.kind == "yaml" }
+
 // A Printer prints in a format.
 type Printer struct {
 	Out      io.Writer

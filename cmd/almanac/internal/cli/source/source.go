@@ -30,6 +30,7 @@ type Document struct {
 	Name string // of the file, for errors
 	JSON json.RawMessage
 
+	text []byte
 	root *yaml.Node // nil: where the members are is not known
 }
 
@@ -78,7 +79,7 @@ func Parse(name string, text []byte) (*Document, error) {
 	if err := decoder.Decode(&next); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s:%d: a second document begins here, and one is allowed", name, max(next.Line, 1))
 	}
-	d := &Document{Name: name, root: doc.Content[0]}
+	d := &Document{Name: name, text: text, root: doc.Content[0]}
 	if d.root.Kind != yaml.MappingNode {
 		return nil, fmt.Errorf("%s:%d:%d: a mapping is expected, such as properties: …", name, d.root.Line, d.root.Column)
 	}
@@ -93,6 +94,21 @@ func Parse(name string, text []byte) (*Document, error) {
 	}
 	d.JSON = b.Bytes()
 	return d, nil
+}
+
+// Comment returns the value of a comment such as "# name: value" before the first member; "" if there is none.
+func (d *Document) Comment(name string) string {
+	for line := range strings.Lines(string(d.text)) {
+		line = strings.TrimSpace(line)
+		about, isComment := strings.CutPrefix(line, "#")
+		if line != "" && line != "---" && !isComment {
+			return ""
+		}
+		if value, found := strings.CutPrefix(strings.TrimSpace(about), name+":"); found {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
 }
 
 // isObject reports whether a text is a JSON object.

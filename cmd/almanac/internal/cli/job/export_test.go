@@ -2,10 +2,12 @@ package job
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"almanac/client"
 	"almanac/cmd/almanac/internal/cli/base"
+	"almanac/cmd/almanac/internal/cli/source"
 )
 
 // RunEditor has an editor change a file.
@@ -24,4 +26,17 @@ func Wait(ctx context.Context, s *base.Session, within, patience time.Duration, 
 		said = append(said, r.Status+" "+r.Outcome+" "+r.Error)
 	}
 	return said
+}
+
+// SendDraft sends what an editor has written of a job.
+func SendDraft(ctx context.Context, s *base.Session, was client.Job, file string) error {
+	now, err := writable(was)
+	if err != nil {
+		return err
+	}
+	d := &draft{edited: edited{name: base.Name{Collection: "default", Job: "hello"}, was: was}, now: now, file: file, kept: true}
+	if d.text, err = source.Read(file, nil); err != nil {
+		return err
+	}
+	return errors.Join(d.compare(), d.send(ctx, s, false))
 }

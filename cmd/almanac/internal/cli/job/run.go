@@ -138,7 +138,7 @@ func (w *waiter) ended(ctx context.Context, r result) result {
 	for pause := firstLook; ; pause = min(pause*3/2, lastLook) {
 		x, err := w.s.Client.Execution(ctx, collection, name, r.Execution)
 		if ctx.Err() == nil && w.gaveUp(err) {
-			return failed(w.s, r, err)
+			return w.told(failed(w.s, r, err))
 		}
 		if err == nil {
 			tell(w.s, r.Name, x, told)
@@ -152,10 +152,18 @@ func (w *waiter) ended(ctx context.Context, r result) result {
 			if errors.Is(context.Cause(ctx), errLate) {
 				r.Error = errLate.Error()
 			}
-			return r
+			return w.told(r)
 		case <-time.After(pause):
 		}
 	}
+}
+
+// told returns a result that is not that of the run, and tells it where a program reads what is printed.
+func (w *waiter) told(r result) result {
+	if !w.s.Format.ForPeople() {
+		w.s.Say("%s  execution %s  %s", r.Name, r.Execution, r.Error)
+	}
+	return r
 }
 
 // gaveUp reports whether an error ends the waiting. It tells when the API stops to answer, and when it answers again.

@@ -36,7 +36,9 @@ func newEdit(getenv base.Lookup) *cobra.Command {
 		Long: `Change a job in $VISUAL or $EDITOR, or jobs by flags. What becomes of the next runs is
 shown first. Only the members that differ are changed, and only if nobody has changed the
 job meanwhile; secrets, which are never shown, stay. If the change is refused, the file
-that was edited is kept.`,
+that was edited is kept. A file of "almanac job get -o yaml" is refused if the job was
+changed since; of a file that does not say what it was made of, what it changes is asked
+about.`,
 		Example: `  almanac job edit hello
   almanac job edit hello --every 10m
   almanac job edit --filter "host eq 'old.example.com'" --uri https://new.example.com/ --dry-run

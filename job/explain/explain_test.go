@@ -512,3 +512,24 @@ func TestAnOccurrenceThatWasPutOffUntilAnotherWasDueIsMissedForItsHost(t *testin
 	require.Equal(t, explain.Missed, a.Outcome)
 	require.Contains(t, a.Sentence, "without a catch-up window only the latest")
 }
+
+func TestAManualRunOfTheSameSecondIsAnotherExecution(t *testing.T) {
+	t.Parallel()
+	const due = "2026-01-01T02:15:00Z"
+	byHand := func(r *job.Record) { r.Caller, r.Repeat = "ann", 200 }
+	for _, tt := range []struct {
+		name    string
+		facts   *builder
+		outcome explain.Outcome
+	}{
+		{"which failed", about(due, nil).ran(due, due, due, job.OutcomeCompleted, nil).ran(due, due, due, job.OutcomeFailed, byHand), explain.OnTime},
+		{"beside an occurrence that was missed",
+			about(due, nil).dropped(due, due, job.OutcomeMissed, "").ran(due, due, due, job.OutcomeCompleted, byHand), explain.Missed},
+		{"without an occurrence", about(due, nil).ran(due, due, due, job.OutcomeFailed, byHand), explain.Failed},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, tt.outcome, explain.Why(tt.facts.Facts).Outcome)
+		})
+	}
+}

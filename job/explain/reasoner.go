@@ -245,13 +245,17 @@ func (r *reasoner) due() {
 	r.fact(r.At, FromSchedule, "%s at %s: %s.", text, r.clock(r.At), when)
 }
 
-// entries returns the records of the occurrence, oldest first: the attempts, and those that say why there was none.
+// entries returns the records of the occurrence, oldest first: the attempts, and those that say why there was none. A
+// manual run of that second is another execution; it is the one that is meant if there was no occurrence.
 func (r *reasoner) entries() (attempts, dropped []job.Record) {
+	manual := !slices.ContainsFunc(r.Records, func(one job.Record) bool {
+		return one.Caller == "" && one.Due.Truncate(time.Second).Equal(r.At)
+	})
 	for _, one := range r.Records {
 		due := one.Due.Truncate(time.Second)
 		rest := one.Rest != nil && !r.At.Before(due) && r.At.Before(one.Rest.Before) && r.has(r.definition(), r.At)
 		switch {
-		case !due.Equal(r.At) && !rest:
+		case !due.Equal(r.At) && !rest, one.Caller != "" && !manual:
 		case one.Outcome.Ran():
 			attempts = append(attempts, one)
 		default:

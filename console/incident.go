@@ -197,7 +197,7 @@ func (c clock) window(fromText, toText string) (from, to time.Time, problem stri
 	if problem != "" {
 		return from, to, problem
 	}
-	now := c.Now.Truncate(time.Minute)
+	now := c.Now.Truncate(time.Minute).Add(time.Minute) // what failed just now belongs to the report
 	switch {
 	case from.IsZero() && to.IsZero():
 		from, to = now.Add(-usualWindow), now

@@ -87,7 +87,7 @@ func TestTheAddressOfAReportSaysTheSameToEveryone(t *testing.T) {
 	b := browse(t, h, console.Options{})
 	b.post("/console/", "/console/zone", url.Values{"zone": {"Europe/Stockholm"}})
 	for asked, want := range map[string]string{
-		"": "/console/incident?from=2026-11-25T14%3A12%3A00Z&to=2026-11-26T02%3A12%3A00Z",
+		"": "/console/incident?from=2026-11-25T14%3A13%3A00Z&to=2026-11-26T02%3A13%3A00Z",
 		"?from=2026-11-26+02:00&to=2026-11-26T03:10": "/console/incident?from=2026-11-26T01%3A00%3A00Z&to=2026-11-26T02%3A10%3A00Z",
 		"?from=2026-11-26+02:00&scope=reports":       "/console/incident?from=2026-11-26T01%3A00%3A00Z&scope=reports&to=2026-11-26T13%3A00%3A00Z",
 	} {

@@ -178,10 +178,19 @@ func recurrenceText(r *client.Recurrence) string {
 	if r.Interval > 1 {
 		text = "every " + strconv.Itoa(r.Interval) + " " + r.Frequency + "s"
 	}
+	notated := true
+	switch {
+	case r.Cron != "":
+		text = "cron " + r.Cron
+	case r.RRule != "":
+		text = "RRULE " + r.RRule
+	default:
+		notated = false
+	}
 	if r.TimeZone != "" {
 		text += ", " + r.TimeZone
 	}
-	if r.Schedule != nil {
+	if r.Schedule != nil && !notated {
 		text += ", on a schedule"
 	}
 	if r.Count > 0 {

@@ -19,7 +19,11 @@ type Trial struct {
 // TryJob sends the action of a definition once, and saves nothing. The job need not exist. If it does, the secrets that
 // are left out are those that [Client.PutJob] would keep.
 func (c *Client) TryJob(ctx context.Context, collection, name string, p JobProperties) (tried Trial, err error) {
-	m := message{method: http.MethodPost, at: c.jobAt(collection, name, "try"), body: Job{Properties: p}}
-	_, err = c.call(ctx, m, &tried)
+	return c.TryJobBody(ctx, collection, name, Job{Properties: p})
+}
+
+// TryJobBody is [Client.TryJob] with any body, such as a [encoding/json.RawMessage] that a user wrote.
+func (c *Client) TryJobBody(ctx context.Context, collection, name string, body any) (tried Trial, err error) {
+	_, err = c.call(ctx, message{method: http.MethodPost, at: c.jobAt(collection, name, "try"), body: body}, &tried)
 	return tried, err
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"almanac/client"
@@ -32,6 +33,25 @@ type activityView struct {
 	First      string
 	Order      []filterEntry
 	Lost       string // why something could not be read
+	Read       string // of how many jobs the entries were read; "" if that is not known
+	Whole      bool   // all entries of all these jobs that did not go well were read
+
+	unread unreadJobs
+}
+
+// unreadJobs are jobs that could not be read.
+type unreadJobs struct {
+	mu    sync.Mutex
+	names map[string]bool
+}
+
+func (u *unreadJobs) add(job *client.UnreadError) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.names == nil {
+		u.names = map[string]bool{}
+	}
+	u.names[job.Name] = true
 }
 
 // A cause is what several entries have in common.
@@ -120,20 +140,31 @@ func (s *Console) activity(p *page) error {
 	}
 	of := selection{v.Collection, v.Name, p.activityFilters(v, q)}
 	v.Causal = q.Get("by") != "time" && q.Get("before") == ""
-	errs := eachOf(2, func(i int) error {
-		if i == 0 {
+	jobs := -1
+	errs := eachOf(3, func(i int) (err error) {
+		switch {
+		case i == 0:
 			return p.addEntries(v, q, of)
-		}
-		if !v.Causal {
+		case !v.Causal:
 			return nil
+		case i == 1:
+			return p.addCauses(v, of)
 		}
-		return p.addCauses(v, of)
+		found, err := p.api().Summaries(p.ctx, of.scope(), client.Search{Filter: nameFilter(of.name), Top: 1})
+		if err == nil {
+			jobs = found.Matching
+		}
+		return err
 	})
 	if errs[0] != nil && (!v.Causal || errs[1] != nil) {
 		return errs[0]
 	}
 	if err := firstOf(errs); err != nil {
 		v.Lost = p.lost(err)
+	}
+	if v.Causal && jobs > 0 {
+		v.Read = count(jobs-min(jobs, len(v.unread.names))) + " of " + plural(jobs, "job", "jobs") + " read"
+		v.Whole = v.Lost == "" && !v.More && len(v.unread.names) == 0
 	}
 	if q.Get("before") == "" {
 		p.Live = p.liveOf(p.below(), "")
@@ -145,7 +176,7 @@ func (s *Console) activity(p *page) error {
 
 // addCauses adds what did not go well, by cause.
 func (p *page) addCauses(v *activityView, of selection) (err error) {
-	v.Causes, err = p.causes(of)
+	v.Causes, err = p.causes(&v.unread, of)
 	for i := range v.Causes {
 		c := &v.Causes[i]
 		if c.Mark == "warn" {
@@ -169,6 +200,9 @@ func (p *page) addEntries(v *activityView, q url.Values, of selection) error {
 		return err
 	}
 	v.Unread = found.Unread
+	for _, job := range found.Unread {
+		v.unread.add(job)
+	}
 	for i := range found.Value {
 		v.Rows = append(v.Rows, p.activityRow(&found.Value[i]))
 	}
@@ -262,15 +296,16 @@ func (p *page) activityFilters(v *activityView, q url.Values) (chosen string) {
 	return chosen
 }
 
-// causes returns what did not go well in the last 24 hours, by cause, the most urgent first. With an error it is what was
+// causes returns what did not go well in the last 24 hours, by cause, the most urgent first, and adds the jobs that could
+// not be read. With an error it is what was
 // read before.
-func (p *page) causes(of selection) ([]cause, error) {
+func (p *page) causes(without *unreadJobs, of selection) ([]cause, error) {
 	byKind := make([][]cause, len(kinds))
 	err := each(len(kinds), func(i int) error {
 		if of.outcome != "" && of.outcome != kinds[i].choice {
 			return nil
 		}
-		byKey, more, err := p.causesOf(of, i)
+		byKey, more, err := p.causesOf(without, of, i)
 		of := of
 		of.outcome = kinds[i].choice
 		for _, c := range slices.SortedFunc(maps.Values(byKey), func(a, b *cause) int {
@@ -286,18 +321,19 @@ func (p *page) causes(of selection) ([]cause, error) {
 }
 
 // causesOf groups the entries of a kind, and reports whether there may be more. With an error it is what was read before.
-func (p *page) causesOf(of selection, kind int) (map[string]*cause, bool, error) {
+func (p *page) causesOf(without *unreadJobs, of selection, kind int) (map[string]*cause, bool, error) {
 	k := kinds[kind]
 	byKey, read := map[string]*cause{}, 0
 	list := client.List{Filter: joinedFilter(k.filter, nameFilter(of.name)), Top: readEntries}
 	for e, err := range p.api().HistoryAcross(p.ctx, of.scope(), list) {
-		if _, unread := errors.AsType[*client.UnreadError](err); unread {
+		read++ // with the jobs that could not be read, which a list counts as well
+		if unread, ok := errors.AsType[*client.UnreadError](err); ok {
+			without.add(unread)
 			continue
 		}
 		if err != nil {
 			return byKey, true, err
 		}
-		read++
 		row := p.activityRow(&e)
 		text, host := row.Said.Cause(), row.Said.Host
 		if k.mark == "warn" {

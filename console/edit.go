@@ -5,9 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
-	"time"
 
 	"almanac/access"
 	"almanac/client"
@@ -41,6 +39,9 @@ type editView struct {
 	Notes  []string
 	Stored bool // a password is stored
 	Copied string
+
+	MayTry bool
+	Tried  *tried // what became of the action, if it was sent
 
 	Forgotten bool // a secret was written, which the page does not show: it has to be written again
 
@@ -158,212 +159,13 @@ func (s *Console) showEdit(p *page, v *editView, text string) error {
 			return err
 		}
 	}
+	v.MayTry = p.refused == nil && p.May(access.TryJobs, v.Collection, v.Name)
 	title := "Edit " + v.Name
 	if v.New {
 		title = "New job"
 	}
 	p.template, p.Title, p.Current, p.Main = "edit", title, "Jobs", v
 	return nil
-}
-
-// previewInto adds the next runs of a definition to a page, or what is wrong with it.
-func (s *Console) previewInto(p *page, v *editView, text string) error {
-	var asked struct {
-		Properties json.RawMessage `json:"properties"`
-		Take       int             `json:"take"`
-	}
-	asked.Take = most
-	if err := json.Unmarshal([]byte(text), &asked); err != nil || len(asked.Properties) == 0 {
-		asked.Properties = json.RawMessage(text)
-	}
-	if !json.Valid(asked.Properties) {
-		return nil // saving says what is wrong
-	}
-	whole := asked.Properties
-	if v.fresh {
-		asked.Properties = whenOf(whole)
-	}
-	asked.Take = most
-	found, err := s.client.PreviewBody(p.ctx, asked)
-	if client.StatusOf(err) == http.StatusBadRequest {
-		v.fail(err)
-		if v.dropStored(); v.Wrong != "" {
-			return nil
-		}
-		asked.Properties = whenOf(whole) // all else is right
-		found, err = s.client.PreviewBody(p.ctx, asked)
-	}
-	if err != nil {
-		return err
-	}
-	clock := p.Clock
-	if clock.Own {
-		clock = clock.in(v.Fields["timeZone"])
-	}
-	v.Text, v.Notes, v.Done = found.Text, found.Notes, found.Done
-	for _, t := range found.Occurrences {
-		v.Runs = append(v.Runs, nextRow{At: clock.at(t), Rel: clock.rel(t)})
-	}
-	var typed client.Job
-	if json.Unmarshal([]byte(`{"properties":`+string(whole)+`}`), &typed) != nil {
-		return nil
-	}
-	if v.New {
-		return p.crowded(v, &typed)
-	}
-	return p.compare(v, &typed, clock)
-}
-
-// whenOf returns of the properties of a job only when it runs.
-func whenOf(properties json.RawMessage) json.RawMessage {
-	var when struct {
-		StartTime  json.RawMessage `json:"startTime,omitempty"`
-		Recurrence json.RawMessage `json:"recurrence,omitempty"`
-	}
-	if json.Unmarshal(properties, &when) != nil {
-		return properties
-	}
-	text, _ := json.Marshal(when) // it was JSON
-	return text
-}
-
-// crowded adds how many others are due with each run of a new job.
-func (p *page) crowded(v *editView, j *client.Job) error {
-	ask := client.Preview{Take: most, Properties: &client.PreviewProperties{StartTime: j.Properties.StartTime, Recurrence: j.Properties.Recurrence}}
-	found, err := p.api().ForecastBeside(p.ctx, client.Scope{}, client.Window{}, ask)
-	if err != nil {
-		return err
-	}
-	for i := range v.Runs {
-		if i < len(found.Occurrences) {
-			v.Runs[i].Others, v.Runs[i].Crowded = othersOf(found.Occurrences[i].Due), found.Occurrences[i].Due >= crowd
-		}
-	}
-	return nil
-}
-
-// A runsDiff is what a change does to the next runs of a job.
-type runsDiff struct {
-	Moves, New, Goes, Same int
-	Rows                   []diffRow
-	First                  *stamp
-}
-
-// A diffRow is a run before and after a change.
-type diffRow struct {
-	Day         string // "" for the day of the row before
-	Was, WillBe string // times of day
-	Kind, What  string // the tag; "" if nothing changes
-	Others      string
-	Crowded     bool
-}
-
-// compare adds what a change does to the next runs of a job.
-func (p *page) compare(v *editView, j *client.Job, clock clock) error {
-	j.Properties.Status = nil
-	found, err := p.api().PreviewChange(p.ctx, v.Collection, v.Name, most, j.Properties)
-	if client.StatusOf(err) == http.StatusBadRequest {
-		v.fail(err)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	d := &runsDiff{Moves: found.Moves, New: found.New, Goes: found.Goes, Same: found.Same}
-	if !found.NextExecutionTime.IsZero() {
-		d.First = clock.at(found.NextExecutionTime)
-	}
-	day := ""
-	for _, run := range found.Runs {
-		row := diffRow{Was: clock.timeOfDay(run.Was), WillBe: clock.timeOfDay(run.WillBe), Others: othersOf(run.Others), Crowded: run.Others >= crowd}
-		at := run.WillBe
-		if at.IsZero() {
-			at = run.Was
-		}
-		if row.Day = at.In(clock.Now.Location()).Format("Mon 2 Jan"); row.Day == day {
-			row.Day = ""
-		} else {
-			day = row.Day
-		}
-		switch run.Change {
-		case "moves":
-			row.Kind, row.What = "move", "later"
-			if by := run.WillBe.Sub(run.Was); by < 0 {
-				row.What = length(-by) + " earlier"
-			} else {
-				row.What = length(by) + " later"
-			}
-		case "new":
-			row.Kind, row.What = "new", "new"
-		case "goes":
-			row.Kind, row.What = "gone", "goes"
-		}
-		d.Rows = append(d.Rows, row)
-	}
-	v.Diff = d
-	return nil
-}
-
-// timeOfDay returns the time of day; "" for none.
-func (c clock) timeOfDay(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	t = t.In(c.Now.Location())
-	if t.Second() != 0 {
-		return t.Format("15:04:05")
-	}
-	return t.Format("15:04")
-}
-
-// dropStored leaves out that a secret is missing: a preview does not know what is stored.
-func (v *editView) dropStored() {
-	var left []listedError
-	for _, e := range v.Listed {
-		if !v.New && isSecret(e.Field[strings.LastIndex(e.Field, ".")+1:]) {
-			delete(v.Errors, e.Field)
-			continue
-		}
-		left = append(left, e)
-	}
-	v.Listed = left
-	if len(left) == 0 {
-		v.Wrong = ""
-	}
-}
-
-// fail adds what is wrong, in the words of the API.
-func (v *editView) fail(err error) {
-	v.Errors = map[string][]string{}
-	v.Wrong = err.Error()
-	e, ok := errors.AsType[*client.Error](err)
-	if !ok {
-		return
-	}
-	for _, d := range e.Details {
-		field := fieldOf(d.Target)
-		v.Errors[field] = append(v.Errors[field], d.Message)
-		v.Listed = append(v.Listed, listedError{field, d.Message})
-	}
-}
-
-// Anchor returns the id of the field of the form that an error is about; that of the JSON if it is in no field.
-func (v *editView) Anchor(field string) string {
-	var there bool
-	switch field {
-	case "name":
-		there = v.New
-	case "uri", "method", "body", "username", "headers", "password":
-		there = v.Fields["isHTTP"] != ""
-	case "weekDays", "occurrences", "frequency":
-		there = true
-	default:
-		there = slices.ContainsFunc(members, func(m member) bool { return m.field == field })
-	}
-	if there {
-		return "f-" + field
-	}
-	return "f-json"
 }
 
 // submitted returns the definition that a form sent: its text, or its fields in the definition that the page had.
@@ -420,6 +222,9 @@ func (s *Console) saveJob(p *page) (string, error) {
 			}
 		}
 		return "", s.showEdit(p, v, text)
+	}
+	if form.Get("do") == "try" {
+		return s.try(p, v, text)
 	}
 	_, err = s.client.PutJobBody(p.ctx, collection, name, json.RawMessage(text), client.IfMatch(v.ETag))
 	if err == nil {
@@ -491,6 +296,9 @@ func (s *Console) createJob(p *page) (string, error) {
 	if v.Name == "" {
 		return s.notSaved(p, v, text, wrongField("name", "name: required; allowed: a name that no job of the collection has"))
 	}
+	if form.Get("do") == "try" {
+		return s.try(p, v, text)
+	}
 	_, err = s.client.PutJobBody(p.ctx, v.Collection, v.Name, json.RawMessage(text), client.IfAbsent())
 	switch {
 	case err == nil:
@@ -501,24 +309,4 @@ func (s *Console) createJob(p *page) (string, error) {
 		err = wrongField("name", err.Error())
 	}
 	return s.notSaved(p, v, text, err)
-}
-
-func wrongField(field, message string) error {
-	return &client.Error{Status: http.StatusBadRequest, Code: "BadRequest", Message: message,
-		Details: []client.ErrorDetail{{Code: "Invalid", Target: field, Message: message}}}
-}
-
-// objectOf returns the JSON object that a text is. If it is none, the error says where.
-func objectOf(text string) (map[string]any, error) {
-	var body map[string]any
-	err := json.Unmarshal([]byte(text), &body)
-	if err == nil && body != nil {
-		return body, nil
-	}
-	message := "The JSON is no object"
-	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		line := strings.Count(text[:min(int(syntax.Offset), len(text))], "\n") + 1
-		message = "The JSON cannot be read in line " + itoa(line) + ": " + syntax.Error()
-	}
-	return nil, wrongField("json", message+". Nothing was saved.")
 }

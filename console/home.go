@@ -249,7 +249,7 @@ func (p *page) addLost(v *homeView) error {
 	errs := eachOf(len(kinds), func(i int) (err error) {
 		switch k := kinds[i]; k.choice {
 		case "missed", "skipped":
-			ofKind[i], err = p.causes(selection{outcome: k.choice})
+			ofKind[i], err = p.causes(&unreadJobs{}, selection{outcome: k.choice})
 		case "late":
 			if v.Late > 0 {
 				ofKind[i] = []cause{{Mark: k.mark, Word: k.word, N: v.Late, Text: lateText, List: p.selected(selection{outcome: k.choice}, true)}}

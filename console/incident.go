@@ -34,10 +34,13 @@ type incidentView struct {
 	Groups    []incidentGroup
 	Changes   []incidentChange
 	NoChange  string
-	Jobs      int  // of the scope
-	JobsRead  int  // of which the changes were read
-	Explained bool // some of what was missed or late
-	Workers   []incidentFact
+	Jobs      int    // of the scope
+	JobsRead  int    // of which the changes were read
+	Read      string // of how many jobs the histories were read
+	Whole     bool   // all of them, and all entries
+	Workers   []workerRow
+	MoreCame  int    // workers beyond those
+	NoWorkers string // why they could not be read, or what is known instead
 	Alerts    []alertRow
 	NoAlerts  string
 	Markdown  string
@@ -105,6 +108,14 @@ type incidentChange struct {
 	at            time.Time
 }
 
+// A workerRow is a worker that was there.
+type workerRow struct {
+	Name, Version string
+	Came, Went    *stamp // nil if it was there before, or still is
+	Mark, How     string
+	Gaps          string
+}
+
 // An alertRow is a message about events that was sent.
 type alertRow struct {
 	At                       *stamp
@@ -139,6 +150,9 @@ func (s *Console) incident(p *page) error {
 		whole.Set("scope", v.Scope)
 	}
 	if v.From != whole.Get("from") || v.To != whole.Get("to") { // so that the address says the same to everyone
+		if as := q.Get("as"); as != "" {
+			whole.Set("as", as)
+		}
 		p.moved = "/incident?" + whole.Encode()
 		return nil
 	}

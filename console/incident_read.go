@@ -5,7 +5,6 @@ import (
 	"errors"
 	"iter"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,6 +41,7 @@ type incident struct {
 	all     map[string]*dueEntry
 	manual  map[string]bool
 	cut     time.Time // entries before it were not read, since there are too many; zero: all were
+	cutLate bool      // so it is with what became of occurrences long after the window
 	unread  map[string]string
 	failing map[string]bool // jobs whose last execution failed
 	failed  bool            // whether failing was read
@@ -53,7 +53,10 @@ type incident struct {
 	noChanges   string
 	alerts      []alertRow
 	noAlerts    string
-	workers     []incidentFact
+	workers     []incidentFact // that came, went or were not there
+	explained   []incidentFact // what explanations say of them
+	rows        []workerRow
+	noWorkers   string
 	sentences   map[string]string // why, by the link to it
 
 	mu sync.Mutex
@@ -106,17 +109,11 @@ func (p *page) readIncident(v *incidentView, from, to time.Time) (*incident, err
 		v.Notes = append(v.Notes, "The job collections could not be read: "+p.lost(listed))
 	}
 	names := f.readJobs(v)
-	_ = eachOf(3, func(i int) error { // each says itself what could not be read
-		switch i {
-		case 0:
-			f.readChanges(names)
-		case 1:
-			f.readAlerts()
-		case 2:
-			f.readExamples()
-		}
+	_ = eachOf(4, func(i int) error { // each says itself what could not be read
+		[]func(){func() { f.readChanges(names) }, f.readAlerts, f.readExamples, f.readWorkers}[i]()
 		return nil
 	})
+	f.sortWorkers()
 	return f, nil
 }
 
@@ -133,12 +130,13 @@ func (f *incident) readEntries() error {
 		}
 	}
 	return each(len(filters), func(i int) error {
-		read := 0
+		read := 0 // with the jobs that could not be read, which a list counts as well
 		for e, err := range f.page.api().HistoryAcross(f.page.ctx, f.scope, client.List{Filter: filters[i], Top: incidentEntries}) {
 			if unread, ok := errors.AsType[*client.UnreadError](err); ok {
 				f.mu.Lock()
 				f.unread[unread.Name] = unread.Reason
 				f.mu.Unlock()
+				read++
 				continue
 			}
 			if err != nil {
@@ -146,9 +144,10 @@ func (f *incident) readEntries() error {
 			}
 			f.mu.Lock()
 			f.take(&e)
-			if read++; read == incidentEntries && i == 0 {
+			if read++; read >= incidentEntries && i == 0 {
 				f.cut = e.Properties.StartTime.Truncate(time.Second).Add(time.Second)
 			}
+			f.cutLate = f.cutLate || read >= incidentEntries && i > 0
 			f.mu.Unlock()
 		}
 		return nil
@@ -356,70 +355,6 @@ func (f *incident) readAlerts() {
 	}
 	slices.SortFunc(f.alerts, func(a, b alertRow) int { return a.at.Compare(b.at) })
 }
-
-// readExamples has the API explain some of what was missed or late: it knows which workers were there.
-func (f *incident) readExamples() {
-	ofCause := map[string][]*dueEntry{}
-	var causes []string
-	for _, d := range f.sorted() {
-		if d.outcome != client.OutcomeMissed && !d.isLate() {
-			continue
-		}
-		cause := string(d.outcome) + d.said.Cause()
-		if len(ofCause[cause]) == 0 {
-			causes = append(causes, cause)
-		}
-		ofCause[cause] = append(ofCause[cause], d)
-	}
-	var asked []*dueEntry
-	for _, cause := range causes {
-		all := ofCause[cause]
-		if asked = append(asked, all[0]); len(all) > 1 {
-			asked = append(asked, all[len(all)-1])
-		}
-	}
-	asked = asked[:min(len(asked), incidentExamples)]
-	_ = eachOf(len(asked), func(i int) error { // what cannot be explained now is not in the report
-		d := asked[i]
-		e, err := f.page.api().Explain(f.page.ctx, d.collection, d.name, string(client.At(d.due)))
-		if err != nil {
-			return err
-		}
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.sentences[f.page.explainLink(d.collection, d.name, d.due)] = f.page.Clock.inZone(e.Properties.Sentence)
-		for _, fact := range e.Properties.Facts {
-			if fact.Source == "workers" {
-				f.workers = append(f.workers, f.workerFact(&fact))
-			}
-		}
-		return nil
-	})
-	slices.SortFunc(f.workers, func(a, b incidentFact) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.Text, b.Text)) })
-	f.workers = slices.CompactFunc(f.workers, func(a, b incidentFact) bool { return a.at.Equal(b.at) && a.Text == b.Text })
-}
-
-// workerFact returns a fact about workers, with its times in the zone of the page.
-func (f *incident) workerFact(of *client.Fact) incidentFact {
-	clock := f.page.Clock
-	fact := incidentFact{At: clock.at(of.Time.Truncate(time.Second)), Mark: "off", Source: of.Source, at: of.Time}
-	if strings.Contains(of.Text, "for the first time") {
-		fact.Mark = "run"
-	}
-	if m := absence.FindStringSubmatch(of.Text); m != nil {
-		fact.gone, fact.back = client.Time(m[1]).Instant(), client.Time(m[2]).Instant()
-	}
-	fact.Text = clock.inZone(of.Text)
-	return fact
-}
-
-// inZone returns a text of the API with its points in time in the zone of the page.
-func (c clock) inZone(text string) string {
-	return instants.ReplaceAllStringFunc(text, func(at string) string { return c.text(client.Time(at).Instant().Truncate(time.Second), "") })
-}
-
-// instants matches the points in time in a text of the API.
-var instants = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 
 // sorted returns what was due, by due time and name, without what lies before the cut.
 func (f *incident) sorted() []*dueEntry {

@@ -30,8 +30,12 @@ func (f *incident) show(p *page, v *incidentView) {
 	f.groups(p, v, all)
 	f.night(v, all)
 	v.Changes, v.NoChange = f.changes[:min(len(f.changes), shownChangesOfIncident)], f.noChanges
-	v.Alerts, v.NoAlerts, v.Workers = f.alerts, f.noAlerts, f.workers
-	v.Jobs, v.JobsRead, v.Explained = f.jobs, f.jobsRead, len(f.sentences) > 0
+	v.Alerts, v.NoAlerts = f.alerts, f.noAlerts
+	v.Workers, v.NoWorkers = f.rows[:min(len(f.rows), shownWorkers)], f.noWorkers
+	v.MoreCame = len(f.rows) - len(v.Workers)
+	v.Jobs, v.JobsRead = f.jobs, f.jobsRead
+	v.Whole = f.cut.IsZero() && !f.cutLate && len(f.unread) == 0 && f.jobs > 0
+	v.Read = count(f.jobs-min(f.jobs, len(f.unread))) + " of " + plural(f.jobs, "job", "jobs") + " read"
 	f.facts(p, v, all)
 	f.say(v, all)
 }
@@ -80,7 +84,10 @@ func (f *incident) notes(v *incidentView) {
 	add := func(format string, values ...any) { v.Notes = append(v.Notes, fmt.Sprintf(format, values...)) }
 	clock := f.page.Clock
 	if !f.cut.IsZero() {
-		add("There are more than %s entries: only what was due from %s on is counted. Choose a shorter time, or one collection.", count(incidentEntries), clock.text(f.cut, ""))
+		add("There are %s entries or more: only what was due from %s on is counted. Choose a shorter time, or one collection.", count(incidentEntries), clock.text(f.cut, ""))
+	}
+	if f.cutLate {
+		add("There are %s entries of a kind or more after it: what was missed or failed long after it was due is not all here.", count(incidentEntries))
 	}
 	if n := len(f.unread); n > 0 {
 		some := slices.Sorted(maps.Keys(f.unread))

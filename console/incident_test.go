@@ -110,7 +110,7 @@ func TestTheAddressOfAReportSaysTheSameToEveryone(t *testing.T) {
 
 func TestAReportSaysWhatItLacks(t *testing.T) {
 	t.Parallel()
-	c, h := stored(t, &apitest.Memory{Records: aNight(), Unread: map[string]string{"b": "Its worker does not answer."}})
+	c, h := stored(t, &apitest.Memory{Records: aNight()})
 	for _, name := range []string{"a", "b"} {
 		_, err := c.PutJob(t.Context(), "reports", name, daily())
 		require.NoError(t, err)
@@ -123,6 +123,12 @@ func TestAReportSaysWhatItLacks(t *testing.T) {
 		return broken
 	}}
 	browse(t, m, console.Options{}).get(nightPath).has("Not all changes could be read: ", "Not all could be read: ", "it is broken", "<span>due</span>")
+
+	silent := map[string]any{"value": []any{map[string]any{"id": "/x", "name": "reports/b", "properties": map[string]any{"status": map[string]any{"error": "Unread", "reason": "Its worker does not answer."}}}}}
+	b := browse(t, answers(h, "/history", silent), console.Options{})
+	b.get(nightPath).has("1 of 2 jobs read</b>.", "such as that of reports/b: Its worker does not answer.")
+	b.get("/console/activity").has("1 of 2 jobs read.")
+	browse(t, h, console.Options{}).get("/console/activity").has("2 of 2 jobs read: it is complete.")
 }
 
 // A reader sees the whole report, and markup in what is shown stays text.
@@ -139,4 +145,32 @@ func TestAReaderReadsTheReport(t *testing.T) {
 	}})
 	b.get(nightPath).has("for guest", "&lt;img src=x").lacks("<img src=x")
 	b.get(nightPath + "&as=markdown").has(`&lt;img src=x onerror=alert(1)&gt; \*bold\* \| \[link\](javascript:alert(1))`)
+}
+
+// Which workers came and went is what the API has on record.
+func TestAReportSaysWhichWorkersCameAndWent(t *testing.T) {
+	t.Parallel()
+	at := func(before time.Duration) time.Time { return now.Add(-before) }
+	c, h := stored(t, &apitest.Memory{Records: aNight()})
+	_, err := c.PutJob(t.Context(), "reports", "a", daily())
+	require.NoError(t, err)
+	workers := client.Workers{From: at(72 * time.Minute), Until: now, Since: at(24 * time.Hour),
+		Absences: []client.TimeSpan{{From: at(31 * time.Minute), To: at(20 * time.Minute)}},
+		Value: []client.Worker{
+			{Name: "1@gone", Version: "1.0.0", ZoneInfo: "2026b", FirstCheckIn: at(5 * time.Hour), LastCheckIn: at(31 * time.Minute), End: "lost"},
+			{Name: "2@<here>", Version: "1.1.0", FirstCheckIn: at(20 * time.Minute), LastCheckIn: at(0), Gaps: []client.TimeSpan{{From: at(15 * time.Minute), To: at(14 * time.Minute)}}},
+		}}
+	b := browse(t, answers(h, "/workers", workers), console.Options{})
+	b.get(nightPath).has("No worker checked in between 01:41:20 and 01:52:20, for 11 min.", `class="c-band"`, "The worker 1@gone checked in for the last time, and was lost",
+		"The worker 2@&lt;here&gt; checked in for the first time", "1.0.0, time zones 2026b", "1 gap, 1 min in all", "1 of 1 job read</b>: it is complete.")
+	b.get(nightPath+"&as=markdown").has("No worker checked in between 01:41:20 and 01:52:20", "1 of 1 job read: it is complete.")
+
+	denied := &meddler{Handler: h, instead: func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, "/workers") {
+			return false
+		}
+		http.Error(w, `{"error":{"code":"AuthorizationFailed","message":"no"}}`, http.StatusForbidden)
+		return true
+	}}
+	browse(t, denied, console.Options{}).get(nightPath).has("which you may not see.")
 }

@@ -31,7 +31,7 @@ func (v *incidentView) markdown(p *page, link string) string {
 		for _, part := range v.Parts {
 			sum = append(sum, count(part.N)+" "+part.Text)
 		}
-		line("**Balance**: %s due = %s.\n", count(v.Due), strings.Join(sum, " + "))
+		line("**Balance**: %s due = %s. %s%s.\n", count(v.Due), strings.Join(sum, " + "), v.Read, map[bool]string{true: ": it is complete"}[v.Whole])
 	}
 	for _, g := range v.Groups {
 		line("## %s\n\n%s\n", g.Heading, g.Note)
@@ -101,7 +101,7 @@ func (v *incidentView) listsInMarkdown(line func(string, ...any)) {
 }
 
 // markdownSigns are the signs that mean something in Markdown, and what stands for each.
-var markdownSigns = strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "<", "&lt;", ">", "&gt;", "|", "\\|", "#", "\\#", "&", "&amp;")
+var markdownSigns = strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "<", "&lt;", ">", "&gt;", "|", "\\|", "~", "\\~", "#", "\\#", "&", "&amp;")
 
 // plainMarkdown returns a text in one line that Markdown shows as it is.
 func plainMarkdown(text string) string {

@@ -13,6 +13,7 @@ type latenessView struct {
 	Shown      bool
 	Executions int
 	Incomplete bool
+	Read       string // of how many jobs it was read
 	Numbers    []number
 	Chart      template.HTML // "" for too few values
 	Bars       []latenessBar
@@ -59,6 +60,7 @@ func (p *page) lateness(v *jobView, clock clock) (l latenessView, err error) {
 	}
 	q := &found.Properties
 	l.Shown, l.Executions, l.Incomplete = true, q.Executions, !q.Complete
+	l.Read = count(q.JobsRead) + " of " + plural(q.Jobs, "job", "jobs") + " read"
 	if q.Executions == 0 {
 		return l, nil
 	}

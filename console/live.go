@@ -17,7 +17,7 @@ import (
 	"almanac/client"
 )
 
-// Pages that are open ask, every two seconds while they are shown, whether what they show has changed. They are told only
+// Pages that are open ask, every 1.5 seconds while they are shown, whether what they show has changed. They are told only
 // that: a page then asks for itself, and shows what is new where the reader wants it. All pages of a caller that show the
 // same are answered from one look at the API, which is taken when it may have changed: after something of the list came
 // due, after a change through this process, and else after lookAgain.
@@ -88,13 +88,14 @@ func (l *looks) get(key string, now time.Time) *look {
 	return found
 }
 
-// asks matches the paths of requests that change nothing, though they have a body.
-var asks = regexp.MustCompile(`(?i)/(previewRecurrence|previewChange|bulkPreview|forecast)/?$|/(edit|new|zone)$`)
+// asks matches the paths of POST requests that change nothing.
+var asks = regexp.MustCompile(`(?i)/(previewRecurrence|previewChange|bulkPreview|forecast|try)/?$`)
 
 // counting counts the requests to a handler that may change something.
 func (l *looks) counting(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet && r.Method != http.MethodHead && !asks.MatchString(r.URL.Path) {
+		reads := r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodPost && asks.MatchString(r.URL.Path)
+		if !reads {
 			defer l.changes.Add(1)
 		}
 		h.ServeHTTP(w, r)
@@ -183,20 +184,21 @@ func (s *sight) next(now time.Time) time.Duration {
 }
 
 // lookKey returns the same text for pages that are told the same: those of the same caller that show the same. Where
-// callers are known, their credentials are a part of it, since two of one caller may see different things.
+// callers are known, their credentials are a part of it, since two of one caller may see different things. It is short,
+// however long the address of a page is.
 func lookKey(p *page) string {
 	q := p.r.URL.Query()
 	q.Del("v")
 	q.Del("since")
-	key := p.r.URL.Path + "?" + q.Encode()
-	if p.console.Who != nil && p.Caller.ID != "" {
-		sum := sha256.New()
-		for _, text := range []string{p.Caller.ID, p.r.Header.Get("Authorization"), p.r.Header.Get("Cookie")} {
-			sum.Write([]byte(strconv.Itoa(len(text)) + ":" + text))
-		}
-		key += "\x00" + hex.EncodeToString(sum.Sum(nil))
+	of := []string{p.r.URL.Path, q.Encode()}
+	if p.Caller.ID != "" {
+		of = append(of, p.Caller.ID, p.r.Header.Get("Authorization"), strings.Join(p.r.Header.Values("Cookie"), ";"))
 	}
-	return key
+	sum := sha256.New()
+	for _, text := range of {
+		sum.Write([]byte(strconv.Itoa(len(text)) + ":" + text))
+	}
+	return string(sum.Sum(nil))
 }
 
 // A live says what a page asks to learn whether it has changed.

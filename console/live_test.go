@@ -201,3 +201,19 @@ func jsonOf(t *testing.T, value any) string {
 	require.NoError(t, err)
 	return string(text)
 }
+
+// The name of a job does not hide that it was changed.
+func TestAChangeOfAJobOfAnyNameIsSeenAtOnce(t *testing.T) {
+	t.Parallel()
+	clock := now
+	_, h := stored(t, new(apitest.Memory))
+	b := at(t, h, console.Options{}, &clock)
+	for _, name := range []string{"new", "edit", "forecast", "try"} {
+		ask := asked(t, b.get("/console/jobs/reports"))
+		require.Equal(t, http.StatusNoContent, b.get(ask).status)
+		clock = clock.Add(time.Second)
+		require.Equal(t, http.StatusCreated, b.send(http.MethodPut, "/jobCollections/reports/jobs/"+name, nil, withJSON(t, daily())).status)
+		require.Equal(t, http.StatusOK, b.get(ask).status, name)
+		clock = clock.Add(time.Minute)
+	}
+}

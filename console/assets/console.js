@@ -163,8 +163,12 @@ say('');
 // A run that is watched: the page shows how it stands, and stays where it is.
 const reload = Number(document.body.dataset.reload);
 async function watch() {
-  const to = !paused() && !document.hidden && await page(location.href);
-  if (to) one('#main').replaceWith(document.adoptNode(one('#main', to)));
+  const to = !paused() && !document.hidden && await page(location.href), main = one('#main');
+  if (to && !main.isEqualNode(one('#main', to))) {
+    const at = all('a, button, summary, input', main).indexOf(/** @type {any} */ (document.activeElement));
+    main.replaceWith(document.adoptNode(one('#main', to)));
+    if (at >= 0) all('main :is(a, button, summary, input)')[at]?.focus();
+  }
   const next = to ? Number(to.body.dataset.reload) : reload;
   if (next) setTimeout(watch, next * 1000);
 }
@@ -206,6 +210,8 @@ if (edit) {
   /** @type {AbortController | undefined} */
   let asked;
   const touched = new Set(all('[aria-invalid]').map((e) => e.id));
+  /** @type {HTMLFormElement | undefined} */
+  let waits; // the side that was written, as long as the other one does not have it
   addEventListener('beforeunload', (e) => { if (dirty && !sent) e.preventDefault() });
   addEventListener('pageshow', () => { sent = false });
   edit.addEventListener('submit', () => { sent = true });
@@ -214,9 +220,40 @@ if (edit) {
     if (!form) return;
     dirty = true;
     touched.add(field.id || `f-${field.name}`);
+    for (const same of all(`[name=collection], [name=name]`, edit)) { // both sides have them
+      if (same !== field && /** @type {any} */ (same).name === field.name) /** @type {any} */ (same).value = field.value;
+    }
+    for (const b of all('.savebar button')) b.setAttribute('form', form.id); // what is saved is the side that was written last
+    waits = form;
     clearTimeout(timer);
     timer = setTimeout(() => preview(form), 400);
   });
+  edit.addEventListener('focusin', (/** @type {FocusEvent} */ e) => { // the other side is about to be written: it gets what this one has first
+    const { form } = /** @type {any} */ (e.target);
+    if (waits && form && form !== waits && timer) { clearTimeout(timer); preview(waits) }
+  });
+  document.addEventListener('click', (e) => {
+    const b = /** @type {any} */ (e.target);
+    if (b.name !== 'do' || b.value !== 'try' || !b.form) return;
+    e.preventDefault();
+    tryNow(b);
+  });
+
+  /** @param {HTMLButtonElement} button */
+  async function tryNow(button) {
+    const tried = one('[data-tried]'), body = new FormData(/** @type {HTMLFormElement} */ (button.form)), was = Date.now();
+    const say = () => { tried.textContent = `It is being sent: ${length(Math.round((Date.now() - was) / 1000))}` };
+    body.set('do', 'try');
+    button.disabled = true;
+    say();
+    const ticks = setInterval(say, 1000);
+    const to = await page(/** @type {HTMLFormElement} */ (button.form).action, body);
+    clearInterval(ticks);
+    button.disabled = false;
+    const now = to && one('[data-tried] > *, [data-wrong]', to);
+    if (now) tried.replaceChildren(document.adoptNode(now)); else tried.textContent = 'There is no answer. Whether it was sent is not known.';
+    tried.scrollIntoView({ block: 'nearest' });
+  }
 
   /** @param {HTMLFormElement} form */
   async function preview(form) {
@@ -226,8 +263,9 @@ if (edit) {
     body.set('do', 'check');
     const to = await page(form.action, body, mine.signal);
     if (mine.signal.aborted || !to || !one('.edit', to)) return;
+    waits = undefined;
     const onesided = one('[data-forgotten], #e-json', to); // the other side would lose what was written
-    swap('.runs', to);
+    swap('[data-runs]', to);
     swap('.savebar > .err', to);
     swap('[data-diff]', to);
     const wrong = one('[data-wrong]');
@@ -245,7 +283,7 @@ if (edit) {
     if (onesided) return;
     if (form.id === 'f') return copy(one('#f-json'), one('#f-json', to));
     one('#f input[name=definition]').value = one('#f-json').value;
-    for (const field of all('#f [id^="f-"], #f input[type=checkbox]')) copy(field, twin(field, to));
+    for (const field of all('#f [id^="f-"]:not([name=name], [name=collection]), #f input[type=checkbox]')) copy(field, twin(field, to));
   }
 
   /** @param {string} q @param {Document} to */
@@ -317,7 +355,7 @@ document.addEventListener('keydown', (e) => {
     for (const menu of all('details.menu[open]')) { menu.removeAttribute('open'); one('summary', menu).focus() }
     return;
   }
-  if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName) && /** @type {any} */ (at).type !== 'checkbox') return;
+  if (e.ctrlKey || e.metaKey || e.altKey || at.shadowRoot || /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName) && /** @type {any} */ (at).type !== 'checkbox') return;
   const key = before + e.key;
   before = e.key === 'g' ? 'g' : '';
   const row = at.closest('tr'), rows = all('main tbody a.name, main tbody th a');
@@ -340,3 +378,4 @@ document.addEventListener('click', (e) => {
 });
 
 for (const e of all('[data-js]')) e.hidden = false;
+for (const e of all('[data-nojs]')) e.hidden = true;

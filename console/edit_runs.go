@@ -1,0 +1,159 @@
+package console
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"almanac/client"
+)
+
+// previewInto adds the next runs of a definition to a page, or what is wrong with it.
+func (s *Console) previewInto(p *page, v *editView, text string) error {
+	var asked struct {
+		Properties json.RawMessage `json:"properties"`
+		Take       int             `json:"take"`
+	}
+	asked.Take = most
+	if err := json.Unmarshal([]byte(text), &asked); err != nil || len(asked.Properties) == 0 {
+		asked.Properties = json.RawMessage(text)
+	}
+	if !json.Valid(asked.Properties) {
+		return nil // saving says what is wrong
+	}
+	whole := asked.Properties
+	if v.fresh {
+		asked.Properties = whenOf(whole)
+	}
+	asked.Take = most
+	found, err := s.client.PreviewBody(p.ctx, asked)
+	if client.StatusOf(err) == http.StatusBadRequest {
+		v.fail(err)
+		if v.dropStored(); v.Wrong != "" {
+			return nil
+		}
+		asked.Properties = whenOf(whole) // all else is right
+		found, err = s.client.PreviewBody(p.ctx, asked)
+	}
+	if err != nil {
+		return err
+	}
+	clock := p.Clock
+	if clock.Own {
+		clock = clock.in(v.Fields["timeZone"])
+	}
+	v.Text, v.Notes, v.Done = found.Text, found.Notes, found.Done
+	for _, t := range found.Occurrences {
+		v.Runs = append(v.Runs, nextRow{At: clock.at(t), Rel: clock.rel(t)})
+	}
+	var typed client.Job
+	if json.Unmarshal([]byte(`{"properties":`+string(whole)+`}`), &typed) != nil {
+		return nil
+	}
+	if v.New {
+		return p.crowded(v, &typed)
+	}
+	return p.compare(v, &typed, clock)
+}
+
+// whenOf returns of the properties of a job only when it runs.
+func whenOf(properties json.RawMessage) json.RawMessage {
+	var when struct {
+		StartTime  json.RawMessage `json:"startTime,omitempty"`
+		Recurrence json.RawMessage `json:"recurrence,omitempty"`
+	}
+	if json.Unmarshal(properties, &when) != nil {
+		return properties
+	}
+	text, _ := json.Marshal(when) // it was JSON
+	return text
+}
+
+// crowded adds how many others are due with each run of a new job.
+func (p *page) crowded(v *editView, j *client.Job) error {
+	ask := client.Preview{Take: most, Properties: &client.PreviewProperties{StartTime: j.Properties.StartTime, Recurrence: j.Properties.Recurrence}}
+	found, err := p.api().ForecastBeside(p.ctx, client.Scope{}, client.Window{}, ask)
+	if err != nil {
+		return err
+	}
+	for i := range v.Runs {
+		if i < len(found.Occurrences) {
+			v.Runs[i].Others, v.Runs[i].Crowded = othersOf(found.Occurrences[i].Due), found.Occurrences[i].Due >= crowd
+		}
+	}
+	return nil
+}
+
+// A runsDiff is what a change does to the next runs of a job.
+type runsDiff struct {
+	Moves, New, Goes, Same int
+	Rows                   []diffRow
+	First                  *stamp
+}
+
+// A diffRow is a run before and after a change.
+type diffRow struct {
+	Day         string // "" for the day of the row before
+	Was, WillBe string // times of day
+	Kind, What  string // the tag; "" if nothing changes
+	Others      string
+	Crowded     bool
+}
+
+// compare adds what a change does to the next runs of a job.
+func (p *page) compare(v *editView, j *client.Job, clock clock) error {
+	j.Properties.Status = nil
+	found, err := p.api().PreviewChange(p.ctx, v.Collection, v.Name, most, j.Properties)
+	if client.StatusOf(err) == http.StatusBadRequest {
+		v.fail(err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d := &runsDiff{Moves: found.Moves, New: found.New, Goes: found.Goes, Same: found.Same}
+	if !found.NextExecutionTime.IsZero() {
+		d.First = clock.at(found.NextExecutionTime)
+	}
+	day := ""
+	for _, run := range found.Runs {
+		row := diffRow{Was: clock.timeOfDay(run.Was), WillBe: clock.timeOfDay(run.WillBe), Others: othersOf(run.Others), Crowded: run.Others >= crowd}
+		at := run.WillBe
+		if at.IsZero() {
+			at = run.Was
+		}
+		if row.Day = at.In(clock.Now.Location()).Format("Mon 2 Jan"); row.Day == day {
+			row.Day = ""
+		} else {
+			day = row.Day
+		}
+		switch run.Change {
+		case "moves":
+			row.Kind, row.What = "move", "later"
+			if by := run.WillBe.Sub(run.Was); by < 0 {
+				row.What = length(-by) + " earlier"
+			} else {
+				row.What = length(by) + " later"
+			}
+		case "new":
+			row.Kind, row.What = "new", "new"
+		case "goes":
+			row.Kind, row.What = "gone", "goes"
+		}
+		d.Rows = append(d.Rows, row)
+	}
+	v.Diff = d
+	return nil
+}
+
+// timeOfDay returns the time of day; "" for none.
+func (c clock) timeOfDay(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	t = t.In(c.Now.Location())
+	if t.Second() != 0 {
+		return t.Format("15:04:05")
+	}
+	return t.Format("15:04")
+}

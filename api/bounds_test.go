@@ -23,6 +23,8 @@ type probe func(n int) (method, target, body string)
 // probes are the requests for every bounded place in openapi.yaml. A place is the name of a parameter, or a
 // schema and the path in it.
 var probes = map[string]probe{
+	"next": posted(jobPath+"/skip?next=", strconv.Itoa),
+
 	"$top": inTarget(jobsPath+"?$top=", strconv.Itoa, ""),
 	"take": func(n int) (string, string, string) {
 		return http.MethodPost, jobPath + "/previewChange?take=" + strconv.Itoa(n), changedJob
@@ -145,6 +147,10 @@ func headers(n int) string {
 
 func inTarget(before string, written func(int) string, after string) probe {
 	return func(n int) (string, string, string) { return http.MethodGet, before + written(n) + after, "" }
+}
+
+func posted(before string, written func(int) string) probe {
+	return func(n int) (string, string, string) { return http.MethodPost, before + written(n), "" }
 }
 
 // The following bodies lack required members. That causes errors, but none for the bounded member.

@@ -124,7 +124,8 @@ func TestEveryCallReportsItsFailure(t *testing.T) {
 		job:         func(context.Context, job.Key) (job.Job, error) { return job.Job{}, err },
 		deleteJob:   func(context.Context, job.Key) error { return err },
 		runJob:      func(context.Context, job.Key) error { return err },
-		skip:        func(context.Context, job.Key, time.Time) (job.Job, error) { return job.Job{}, err },
+		skip:        func(context.Context, job.Key, job.SkipRequest) (job.Job, error) { return job.Job{}, err },
+		unskip:      func(context.Context, job.Key, job.SkipRequest) (job.Job, error) { return job.Job{}, err },
 		setJobState: func(context.Context, job.Key, job.State) (job.Job, error) { return job.Job{}, err },
 		jobs: func(context.Context, job.CollectionKey, listing.Page) ([]job.Job, string, error) {
 			return nil, "x", err

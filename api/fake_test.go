@@ -41,7 +41,8 @@ type fake struct {
 	deleteJob         func(ctx context.Context, k job.Key) error
 	runJob            func(ctx context.Context, k job.Key) error
 	execution         func(ctx context.Context, k job.Key, name string) (job.ExecutionStatus, error)
-	skip              func(ctx context.Context, k job.Key, due time.Time) (job.Job, error)
+	skip              func(ctx context.Context, k job.Key, r job.SkipRequest) (job.Job, error)
+	unskip            func(ctx context.Context, k job.Key, r job.SkipRequest) (job.Job, error)
 	setJobState       func(ctx context.Context, k job.Key, state job.State) (job.Job, error)
 	rerunJob          func(ctx context.Context, k job.Key, request string) job.Rerun
 	rerunJobs         func(ctx context.Context, k job.CollectionKey, p listing.Page, request string) ([]job.Rerun, string, error)
@@ -174,8 +175,12 @@ func (f *fake) Execution(ctx context.Context, k job.Key, name string) (job.Execu
 	return f.execution(ctx, k, name)
 }
 
-func (f *fake) SkipOccurrence(ctx context.Context, k job.Key, due time.Time) (job.Job, error) {
-	return f.skip(ctx, k, due)
+func (f *fake) SkipOccurrences(ctx context.Context, k job.Key, r job.SkipRequest) (job.Job, error) {
+	return f.skip(ctx, k, r)
+}
+
+func (f *fake) UnskipOccurrences(ctx context.Context, k job.Key, r job.SkipRequest) (job.Job, error) {
+	return f.unskip(ctx, k, r)
 }
 
 func (f *fake) EnableJob(ctx context.Context, k job.Key) (job.Job, error) {

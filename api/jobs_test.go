@@ -290,23 +290,34 @@ func TestAJobThatFailedSoFarSaysSoAlsoWhileItIsDisabled(t *testing.T) {
 	}
 }
 
-func TestASkipCanNameTheOccurrence(t *testing.T) {
+func TestASkipNamesTheOccurrences(t *testing.T) {
 	t.Parallel()
-	var got []time.Time
-	h := api.New(&fake{skip: func(_ context.Context, k job.Key, due time.Time) (job.Job, error) {
-		got = append(got, due)
+	var got []job.SkipRequest
+	change := func(_ context.Context, k job.Key, r job.SkipRequest) (job.Job, error) {
+		got = append(got, r)
 		return daily(t, k), nil
-	}}, api.Options{})
-	const path = "/jobCollections/c1/jobs/j1/skip"
-	a := send(h, http.MethodPost, group+path+version, "")
-	require.Equal(t, http.StatusOK, a.status)
-	require.Equal(t, dailyJSON(group, "c1", "j1"), a.body)
-	require.Equal(t, http.StatusOK, send(h, http.MethodPost, group+path+version+"&due=2026-01-02T00:00:00Z", "").status)
-	require.Equal(t, []time.Time{{}, time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)}, got)
-	for _, bad := range []string{"due=", "due=soon", "due=2026-01-02T00:00:00Z&due=2026-01-02T00:00:00Z"} {
-		require.Equal(t, http.StatusBadRequest, send(h, http.MethodPost, path+"?"+bad, "").status, bad)
 	}
-	require.Len(t, got, 2)
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	h := api.New(&fake{skip: change, unskip: change}, api.Options{Now: func() time.Time { return now }})
+	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
+	for _, word := range []string{"skip", "unskip"} {
+		got = nil
+		path := "/jobCollections/c1/jobs/j1/" + word
+		a := send(h, http.MethodPost, group+path+version, "")
+		require.Equal(t, http.StatusOK, a.status)
+		require.Equal(t, dailyJSON(group, "c1", "j1"), a.body)
+		for _, good := range []string{"due=2026-01-02T00:00:00Z", "next=3", "from=2026-01-03&until=2026-01-05", "until=2026-01-02"} {
+			require.Equal(t, http.StatusOK, send(h, http.MethodPost, group+path+version+"&"+good, "").status, good)
+		}
+		require.Equal(t, []job.SkipRequest{{}, {Due: day(2)}, {Next: 3}, {From: day(3), Until: day(5)}, {From: now, Until: day(2)}}, got)
+		for _, bad := range []string{
+			"due=", "due=soon", "due=2026-01-02T00:00:00Z&due=2026-01-02T00:00:00Z", "next=0", "next=101", "next=all", "from=2026-01-02", "until=2026-01-01",
+			"from=2026-01-03&until=2026-01-02", "due=2026-01-02&next=1", "next=1&until=2026-01-02",
+		} {
+			require.Equal(t, http.StatusBadRequest, send(h, http.MethodPost, path+"?"+bad, "").status, bad)
+		}
+		require.Len(t, got, 5)
+	}
 }
 
 func TestAJobThatIsEnabledOrDisabledIsTheAnswer(t *testing.T) {

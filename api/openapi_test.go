@@ -188,7 +188,8 @@ func (m *backend) scheduler(t testing.TB) *fake {
 		execution: func(_ context.Context, k job.Key, name string) (job.ExecutionStatus, error) {
 			return failedSoFar(k, name), m.err
 		},
-		skip: func(_ context.Context, k job.Key, _ time.Time) (job.Job, error) { return daily(t, k), m.err },
+		skip:   func(_ context.Context, k job.Key, _ job.SkipRequest) (job.Job, error) { return daily(t, k), m.err },
+		unskip: func(_ context.Context, k job.Key, _ job.SkipRequest) (job.Job, error) { return daily(t, k), m.err },
 		setJobState: func(_ context.Context, k job.Key, state job.State) (job.Job, error) {
 			j := daily(t, k)
 			j.Definition.State = state

@@ -77,7 +77,7 @@ var (
 	takeBody      = route.Takes{Query: []string{"take"}, Body: true}
 	selected      = route.Takes{Query: []string{"$skiptoken"}, Body: true}
 	tokens        = route.Takes{Query: []string{"$skiptoken"}}
-	dueTime       = route.Takes{Query: []string{"due"}}
+	whichRuns     = route.Takes{Query: []string{"due", "next", "from", "until"}}
 	atTime        = route.Takes{Query: []string{"at"}}
 	timeWindow    = route.Takes{Query: []string{"from", "until"}}
 	timeSpan      = route.Takes{Query: []string{"from", "until", "$skiptoken"}}
@@ -199,8 +199,10 @@ func (s *server) jobRoutes() []endpoint {
 		{inGroup, post, oneJob + "/try", "Send the action of a job once without saving it", at(access.TryJobs), body, to(s.tryJob)},
 		{inGroup, post, oneJob + "/run", "Run a job now", run, nothing, to(s.runJob)},
 		{inGroup, post, oneJob + rerun, "Run a job again if it failed", run, named, to(s.rerunJob)},
-		{inGroup, post, oneJob + "/skip", "Skip the next occurrence of a job", at(access.SkipJobs), dueTime,
-			to(s.skipOccurrence)},
+		{inGroup, post, oneJob + "/skip", "Skip occurrences of a job", at(access.SkipJobs), whichRuns,
+			to(s.skipOccurrences)},
+		{inGroup, post, oneJob + "/unskip", "Run skipped occurrences of a job after all", at(access.SkipJobs), whichRuns,
+			to(s.unskipOccurrences)},
 		{inGroup, post, oneJob + "/enable", "Enable a job", at(access.EnableJobs), nothing, to(s.enableJob)},
 		{inGroup, post, oneJob + "/disable", "Disable a job", at(access.DisableJobs), nothing, to(s.disableJob)},
 		{inGroup, post, oneJob + testNotification, "Test the notifications of a job", run, nothing, to(s.testNotifications)},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -23,7 +22,8 @@ type Runs interface {
 	RunJob(ctx context.Context, k job.Key) (execution string, err error)
 	// Execution returns an execution by its name. It fails with [job.KindNotFound] for one that the job has never had.
 	Execution(ctx context.Context, k job.Key, name string) (job.ExecutionStatus, error)
-	SkipOccurrence(ctx context.Context, k job.Key, due time.Time) (job.Job, error)
+	SkipOccurrences(ctx context.Context, k job.Key, r job.SkipRequest) (job.Job, error)
+	UnskipOccurrences(ctx context.Context, k job.Key, r job.SkipRequest) (job.Job, error)
 	// RerunJob runs a job whose last execution failed again, and RerunJobs those of a page of a collection, as for
 	// [Jobs]. request names the request, for one that is repeated; it may be empty.
 	RerunJob(ctx context.Context, k job.Key, request string) job.Rerun
@@ -43,22 +43,6 @@ func (s *server) runJob(c *gin.Context, k job.Key) error {
 func (s *server) getExecution(c *gin.Context, k job.Key) error {
 	found, err := s.scheduler.Execution(c.Request.Context(), k, c.Param("id"))
 	return replyOrFail(c, http.StatusOK, s.shown(c).Execution, found, err)
-}
-
-// skipOccurrence skips the next occurrence of a job; with the parameter due, only if it is due then.
-func (s *server) skipOccurrence(c *gin.Context, k job.Key) error {
-	values, err := odata.ParseQuery(c.Request.URL.RawQuery)
-	if err != nil {
-		return err
-	}
-	var due time.Time
-	if given := values["due"]; len(given) > 0 {
-		if due, err = odata.ParseTime(given[0]); err != nil || len(given) > 1 {
-			return badQuery("due", fields.Invalid, given[0], "one value, "+odata.AllowedTimes)
-		}
-	}
-	j, err := s.scheduler.SkipOccurrence(c.Request.Context(), k, due)
-	return s.replyJob(c, http.StatusOK, j, err)
 }
 
 const maxRequestID = 100 // bytes

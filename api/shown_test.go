@@ -46,7 +46,11 @@ func (talker) PatchJob(context.Context, job.Key, func(*job.Job) (job.Definition,
 }
 func (talker) EnableJob(context.Context, job.Key) (job.Job, error)  { return talkative(), nil }
 func (talker) DisableJob(context.Context, job.Key) (job.Job, error) { return talkative(), nil }
-func (talker) SkipOccurrence(context.Context, job.Key, time.Time) (job.Job, error) {
+func (talker) SkipOccurrences(context.Context, job.Key, job.SkipRequest) (job.Job, error) {
+	return talkative(), nil
+}
+
+func (talker) UnskipOccurrences(context.Context, job.Key, job.SkipRequest) (job.Job, error) {
 	return talkative(), nil
 }
 
@@ -131,7 +135,7 @@ func TestReadersAndOperatorsSeeTheStatusAndContributorsAndOwnersTheResponse(t *t
 		}
 	}
 	require.ElementsMatch(t, []string{
-		"Jobs_Get", "Jobs_List", "Jobs_CreateOrUpdate", "Jobs_Create", "Jobs_Patch", "Jobs_Enable", "Jobs_Disable", "Jobs_Skip",
+		"Jobs_Get", "Jobs_List", "Jobs_CreateOrUpdate", "Jobs_Create", "Jobs_Patch", "Jobs_Enable", "Jobs_Disable", "Jobs_Skip", "Jobs_Unskip",
 		"Jobs_ListJobHistory", "Jobs_GetExecution", "Jobs_ListChanges", "Jobs_Explain", "Jobs_TestNotification", "Jobs_Try",
 		"Jobs_ListHistoryByResourceGroup", "Jobs_ListHistoryBySubscription", "JobCollections_ListHistory",
 		"JobCollections_ListChanges", "JobCollections_ListNotifications", "JobCollections_TestNotification",

@@ -68,7 +68,15 @@ type JobStatus struct {
 	ConsecutiveFailures int          `json:"consecutiveFailures,omitempty"`
 	FailingSince        time.Time    `json:"failingSince,omitzero"`
 	LastSuccessTime     time.Time    `json:"lastSuccessTime,omitzero"`
+	Skips               []time.Time  `json:"skips,omitempty"` // occurrences to come that are skipped
+	SkipWindows         []SkipWindow `json:"skipWindows,omitempty"`
 	Reason              string       `json:"reason,omitempty"` // why nothing is next
+}
+
+// A SkipWindow is a time in which all occurrences are skipped, without its end.
+type SkipWindow struct {
+	From  time.Time `json:"from"`
+	Until time.Time `json:"until"`
 }
 
 // A LastOutcome is how the execution that ended last did.

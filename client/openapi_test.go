@@ -197,7 +197,10 @@ var calls = map[string]func(context.Context, *client.Client) error{
 		return second(c.TryJob(ctx, "c", "j", client.JobProperties{}))
 	},
 	"Jobs_Skip": func(ctx context.Context, c *client.Client) error {
-		return second(c.SkipOccurrence(ctx, "c", "j", time.Time{}))
+		return second(c.SkipOccurrences(ctx, "c", "j", client.Occurrences{Next: 2}))
+	},
+	"Jobs_Unskip": func(ctx context.Context, c *client.Client) error {
+		return second(c.UnskipOccurrences(ctx, "c", "j", client.Occurrences{From: time.Unix(0, 0), Until: time.Unix(9, 0)}))
 	},
 	"Jobs_Enable":          func(ctx context.Context, c *client.Client) error { return second(c.EnableJob(ctx, "c", "j")) },
 	"Jobs_Disable":         func(ctx context.Context, c *client.Client) error { return second(c.DisableJob(ctx, "c", "j")) },

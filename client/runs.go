@@ -5,6 +5,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 )
 
@@ -17,14 +18,41 @@ func (c *Client) RunJob(ctx context.Context, collection, name string) (execution
 	return lastPart(a.header.Get("Location")), nil
 }
 
-// SkipOccurrence has the next occurrence of a job not run. Unless due is zero, it is a conflict if the next one is due at
-// another time; so it can be repeated.
-func (c *Client) SkipOccurrence(ctx context.Context, collection, name string, due time.Time) (Job, error) {
+// Occurrences are some of a job that are to come: the one that is due at Due, all from From on that are due before Until,
+// or the next ones: Next of them, or one if that is 0.
+type Occurrences struct {
+	Due         time.Time
+	Next        int
+	From, Until time.Time
+}
+
+func (o Occurrences) query() url.Values {
 	query := url.Values{}
-	if !due.IsZero() {
-		query.Set("due", string(At(due)))
+	for name, at := range map[string]time.Time{"due": o.Due, "from": o.From, "until": o.Until} {
+		if !at.IsZero() {
+			query.Set(name, string(At(at)))
+		}
 	}
-	return jobOf(post[Job](ctx, c, c.jobAt(collection, name, "skip"), query))
+	if o.Next > 0 {
+		query.Set("next", strconv.Itoa(o.Next))
+	}
+	return query
+}
+
+// SkipOccurrences has occurrences of a job not run. It is a conflict if there are none, and can be repeated unless it is
+// about the next ones.
+func (c *Client) SkipOccurrences(ctx context.Context, collection, name string, which Occurrences) (Job, error) {
+	return jobOf(post[Job](ctx, c, c.jobAt(collection, name, "skip"), which.query()))
+}
+
+// UnskipOccurrences has skipped occurrences of a job run after all; otherwise it is as [Client.SkipOccurrences].
+func (c *Client) UnskipOccurrences(ctx context.Context, collection, name string, which Occurrences) (Job, error) {
+	return jobOf(post[Job](ctx, c, c.jobAt(collection, name, "unskip"), which.query()))
+}
+
+// SkipOccurrence has the next occurrence of a job not run or, unless due is zero, the one that is due then.
+func (c *Client) SkipOccurrence(ctx context.Context, collection, name string, due time.Time) (Job, error) {
+	return c.SkipOccurrences(ctx, collection, name, Occurrences{Due: due})
 }
 
 // A Rerun is what a request to run jobs again did for one job.

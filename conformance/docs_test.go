@@ -56,6 +56,7 @@ func tryOuts(target string) []operation {
 		{"Jobs_Rerun", here, "", ok},
 		{"Jobs_GetExecution", never, "", missing},
 		{"Jobs_Skip", here, "", notNext},
+		{"Jobs_Unskip", here, "", notNext},
 		{"Jobs_Disable", here, "", ok},
 		{"Jobs_Enable", here, "", ok},
 		{"JobCollections_Rerun", here, "", ok},

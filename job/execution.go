@@ -19,6 +19,10 @@ type Status struct {
 	// Retry is the execution that failed so far and is tried again next; nil if there is none. See [Job.ExecutionStatus].
 	Retry *Retry `json:"retry,omitempty"`
 
+	// Skips are the occurrences to come that are skipped one by one, and SkipWindows the times in which all are.
+	Skips       []*Time            `json:"skips,omitempty"`
+	SkipWindows []SkipWindowStatus `json:"skipWindows,omitempty"`
+
 	// Reason says why no occurrence is next: see [Definition.WhyOver], [WhyDisabled] and [WhyCollectionDisabled].
 	Reason string `json:"reason,omitempty"`
 }
@@ -39,6 +43,8 @@ type Job struct {
 
 	// Skips are due times of occurrences that were skipped; at least of those to come.
 	Skips []time.Time `json:"skips,omitempty"`
+	// SkipWindows are times in which all occurrences are skipped, likewise.
+	SkipWindows []SkipWindow `json:"skipWindows,omitempty"`
 
 	// Started is how many occurrences were started, which recurrence.count limits, and Decided the due time up to which
 	// occurrences are started or dropped, without those dispatched ahead.
@@ -79,6 +85,7 @@ type Ahead struct {
 func (j Job) At(now time.Time) Job {
 	ahead := j.Ahead
 	j.Ahead = nil
+	j.Status.Skips, j.Status.SkipWindows = skipsToCome(&j, now)
 	if ahead == nil {
 		return j
 	}

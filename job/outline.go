@@ -33,9 +33,11 @@ type Outline struct {
 	StartTime  *Time       `json:"startTime,omitempty"`
 	Recurrence *Recurrence `json:"recurrence,omitempty"`
 	Irregular  time.Time   `json:"irregular,omitzero"`
-	Skips      []time.Time `json:"skips,omitempty"`    // due times of occurrences that were skipped
-	Inactive   bool        `json:"inactive,omitempty"` // no occurrence comes due after Irregular
-	Disabled   bool        `json:"disabled,omitempty"` // nor will one, whatever becomes of the job's collection
+	Skips      []time.Time `json:"skips,omitempty"` // due times of occurrences that were skipped
+	// times in which all are
+	SkipWindows []SkipWindow `json:"skipWindows,omitempty"`
+	Inactive    bool         `json:"inactive,omitempty"` // no occurrence comes due after Irregular
+	Disabled    bool         `json:"disabled,omitempty"` // nor will one, whatever becomes of the job's collection
 
 	// State, Generation, Type and Host are those of the job and its action, for lists. A job that is over as its
 	// timetable says is enabled here.

@@ -40,6 +40,7 @@ const (
 // Why a job that is not over has no next occurrence.
 const (
 	WhyDisabled           = "The job is disabled."
+	WhyAllSkipped         = "The occurrences that are left are skipped."
 	WhyCollectionDisabled = "The job collection is not enabled, so none of its jobs runs on its schedule."
 )
 

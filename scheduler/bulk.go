@@ -3,7 +3,6 @@ package scheduler
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/google/uuid"
 
@@ -68,7 +67,7 @@ func (s *Service) bulkOne(
 	case job.BulkDelete:
 		return s.bulkChange(ctx, k, workflows.UpdateDelete, selected.Generation)
 	case job.BulkSkip:
-		return s.bulkChange(ctx, k, workflows.UpdateSkip, selected.Due, selected.Generation)
+		return s.bulkChange(ctx, k, workflows.UpdateSkip, job.SkipRequest{Due: selected.Due}, selected.Generation)
 	default: // the same run for the same request, whoever repeats it
 		var execution string
 		id := uuid.NewSHA1(uuid.NameSpaceOID, []byte(request+"\n"+k.WorkflowID())).String()
@@ -85,7 +84,7 @@ func isSo(current *job.Job, action job.BulkAction, selected *job.BulkJob) bool {
 	case job.BulkDisable:
 		return current.Definition.State == job.StateDisabled
 	case job.BulkSkip:
-		return !selected.Due.IsZero() && slices.ContainsFunc(current.Skips, selected.Due.Equal)
+		return !selected.Due.IsZero() && job.Skipped(selected.Due, current.Skips, current.SkipWindows)
 	}
 	return false
 }

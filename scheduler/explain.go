@@ -91,7 +91,7 @@ func (s *Service) unansweredJob(ctx context.Context, k job.Key) (job.Job, error)
 		return job.Job{}, err
 	}
 	j := job.Job{
-		Key: k, Created: o.Created, Generation: o.Generation, Skips: o.Skips, CollectionDisabled: o.Inactive && !o.Disabled,
+		Key: k, Created: o.Created, Generation: o.Generation, Skips: o.Skips, SkipWindows: o.SkipWindows, CollectionDisabled: o.Inactive && !o.Disabled,
 		Definition: job.Definition{StartTime: o.StartTime, Recurrence: o.Recurrence, State: o.State},
 	}
 	if number := memo[workflows.MemoRegistration]; number != nil {
@@ -135,7 +135,11 @@ func (s *Service) gather(ctx context.Context, f *explain.Facts) (err error) {
 	if f.Records, f.Complete, err = s.history.Around(ctx, described, f.At, f.Now, f.Job.Definition.Action.RetryPolicy.Attempts()); err != nil {
 		return err
 	}
-	if f.Versions, f.FromStart, err = s.trail.Versions(ctx, k, f.At); err != nil {
+	back := f.At
+	if skippedIn(f) {
+		back = f.Job.Created // it may have been skipped long before
+	}
+	if f.Versions, f.FromStart, err = s.trail.Versions(ctx, k, back); err != nil {
 		return err
 	}
 	if f.Unanswered && len(f.Versions) > 0 {
@@ -159,6 +163,12 @@ func (s *Service) gather(ctx context.Context, f *explain.Facts) (err error) {
 		}
 	}
 	return nil
+}
+
+// skippedIn reports whether the occurrence is or was skipped by a request.
+func skippedIn(f *explain.Facts) bool {
+	return job.Skipped(f.At, f.Job.Skips, f.Job.SkipWindows) ||
+		slices.ContainsFunc(f.Records, func(r job.Record) bool { return r.WhyNot == job.WhySkipped })
 }
 
 // collectionChanges returns the newest changes of a collection.

@@ -282,11 +282,16 @@ func (s *Service) RunJob(ctx context.Context, k job.Key) (execution string, err 
 	return execution, err
 }
 
-// SkipOccurrence keeps the next occurrence of a job from being run, and returns the job. With a due time other than
-// the zero one, the error is of kind [job.KindConflict] if another occurrence is next. It is so, too, if none is
-// next, or if the next one may have been sent.
-func (s *Service) SkipOccurrence(ctx context.Context, k job.Key, due time.Time) (j job.Job, err error) {
-	err = s.core.UpdateJob(ctx, k, workflows.UpdateSkip, &j, due)
+// SkipOccurrences keeps occurrences of a job from being run, and returns the job. The error is of kind
+// [job.KindConflict] if the request is about none that is to come, or if one of them may have been sent.
+func (s *Service) SkipOccurrences(ctx context.Context, k job.Key, r job.SkipRequest) (j job.Job, err error) {
+	err = s.core.UpdateJob(ctx, k, workflows.UpdateSkip, &j, r)
+	return s.changed(ctx, j, err), err
+}
+
+// UnskipOccurrences has occurrences of a job run that were skipped; otherwise it is as [Service.SkipOccurrences].
+func (s *Service) UnskipOccurrences(ctx context.Context, k job.Key, r job.SkipRequest) (j job.Job, err error) {
+	err = s.core.UpdateJob(ctx, k, workflows.UpdateUnskip, &j, r)
 	return s.changed(ctx, j, err), err
 }
 

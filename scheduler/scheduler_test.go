@@ -291,7 +291,7 @@ func TestAChangeThatTemporalGaveUpIsSentAgainUnderItsID(t *testing.T) {
 		}, true},
 		{"a run on demand", func(ctx context.Context, s *scheduler.Service) error { _, err := s.RunJob(ctx, key); return err }, true},
 		{"a skip", func(ctx context.Context, s *scheduler.Service) error {
-			_, err := s.SkipOccurrence(ctx, key, time.Time{})
+			_, err := s.SkipOccurrences(ctx, key, job.SkipRequest{})
 			return err
 		}, true},
 		{"but not a test of notifications, which no run remembers", func(ctx context.Context, s *scheduler.Service) error {

@@ -142,7 +142,7 @@ func TestAChangeWhileTemporalCannotBeReachedSaysWithinSecondsThatNothingWasChang
 			return err
 		},
 		"skip of a job": func(ctx context.Context, s *scheduler.Service) error {
-			_, err := s.SkipOccurrence(ctx, key, time.Time{})
+			_, err := s.SkipOccurrences(ctx, key, job.SkipRequest{})
 			return err
 		},
 		"enable of a job": func(ctx context.Context, s *scheduler.Service) error {

@@ -12,7 +12,8 @@ const (
 	UpdateReplace = "update" // takes a ReplaceRequest
 	UpdateRun     = "run"    // returns the name of the execution; see job.ExecutionName
 	UpdateRerun   = "rerun"  // takes the key of a request, returns a job.RerunAnswer
-	UpdateSkip    = "skip"   // takes the due time of the next occurrence, or the zero time for any, and perhaps a generation
+	UpdateSkip    = "skip"   // takes a job.SkipRequest, or a due time, and perhaps a generation
+	UpdateUnskip  = "unskip" // likewise
 	UpdateEnable  = "enable"
 	UpdateDisable = "disable"
 	UpdateDelete  = "delete"
@@ -80,8 +81,10 @@ var JobUpdates = Updates{
 	{Name: UpdateDisable, Description: "disable the job", Operation: audit.DisableJob, Once: true},
 	{Name: UpdateDelete, Description: "delete the job", Operation: audit.DeleteJob, Once: true},
 	{Name: UpdateRun, Description: "run the job now", Operation: audit.RunJob, Once: true},
-	{Name: UpdateSkip, Description: "do not run the next occurrence; with a time, only if that is when it is due",
+	{Name: UpdateSkip, Description: "do not run the next occurrence; with a time, the one that is due then",
 		Operation: audit.SkipJob, Once: true},
+	{Name: UpdateUnskip, Description: "run the next skipped occurrence after all; with a time, the one that is due then",
+		Operation: audit.UnskipJob, Once: true},
 	{Name: UpdateRerun, Description: "run the job again if its last execution failed",
 		Operation: audit.RunJob, Once: true},
 	// Its operation depends on what has changed; see package trail.

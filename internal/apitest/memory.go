@@ -249,8 +249,13 @@ func (m *Memory) Execution(_ context.Context, k job.Key, name string) (job.Execu
 	}, nil
 }
 
-// SkipOccurrence returns the job.
-func (m *Memory) SkipOccurrence(ctx context.Context, k job.Key, _ time.Time) (job.Job, error) {
+// SkipOccurrences returns the job.
+func (m *Memory) SkipOccurrences(ctx context.Context, k job.Key, _ job.SkipRequest) (job.Job, error) {
+	return m.Job(ctx, k)
+}
+
+// UnskipOccurrences returns the job.
+func (m *Memory) UnskipOccurrences(ctx context.Context, k job.Key, _ job.SkipRequest) (job.Job, error) {
 	return m.Job(ctx, k)
 }
 

@@ -19,6 +19,7 @@ const (
 	DeleteJob  Operation = "Microsoft.Scheduler/jobCollections/jobs/delete"
 	RunJob     Operation = "Microsoft.Scheduler/jobCollections/jobs/run/action"
 	SkipJob    Operation = "Microsoft.Scheduler/jobCollections/jobs/skip/action"
+	UnskipJob  Operation = "Microsoft.Scheduler/jobCollections/jobs/unskip/action"
 	EnableJob  Operation = "Microsoft.Scheduler/jobCollections/jobs/enable/action"
 	TryJob     Operation = "Microsoft.Scheduler/jobCollections/jobs/try/action"  // of the collection: it changes no job
 	PlanJob    Operation = "Microsoft.Scheduler/jobCollections/jobs/plan/action" // by itself, with newer time zones

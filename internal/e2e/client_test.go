@@ -66,7 +66,12 @@ func TestTheGoClientSeesAJobThroughItsLife(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, start.Add(48*time.Hour), skipped.Properties.Status.NextExecutionTime)
 	_, err = c.SkipOccurrence(ctx, "c", "nightly", start)
-	require.Equal(t, http.StatusConflict, client.StatusOf(err), "another one is next")
+	require.NoError(t, err, "it is skipped already")
+	_, err = c.SkipOccurrence(ctx, "c", "nightly", start.Add(time.Second))
+	require.Equal(t, http.StatusConflict, client.StatusOf(err), "nothing is due then")
+	unskipped, err := c.UnskipOccurrences(ctx, "c", "nightly", client.Occurrences{Due: start})
+	require.NoError(t, err)
+	require.Equal(t, start, unskipped.Properties.Status.NextExecutionTime)
 
 	var outcomes []client.Outcome
 	for entry, err := range c.History(ctx, "c", "nightly", client.List{}) {
@@ -81,7 +86,8 @@ func TestTheGoClientSeesAJobThroughItsLife(t *testing.T) {
 	}
 	require.Equal(t, map[string]int{
 		"Microsoft.Scheduler/jobCollections/jobs/write": 2, "Microsoft.Scheduler/jobCollections/jobs/run/action": 1,
-		"Microsoft.Scheduler/jobCollections/jobs/skip/action": 2, // one of which the job refused
+		"Microsoft.Scheduler/jobCollections/jobs/skip/action":   3, // one of which the job refused
+		"Microsoft.Scheduler/jobCollections/jobs/unskip/action": 1,
 	}, operations)
 
 	disabled, err := c.DisableJob(ctx, "c", "nightly")

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -88,17 +89,13 @@ func (r *reasoner) overlapped(one *job.Record) bool {
 		verb, r.clock(other.Due), r.clock(end), also, policy)
 }
 
-// skipped answers for an occurrence that a request skipped at a time.
-func (r *reasoner) skipped(at time.Time) bool {
-	verb := "It did not run"
+// skipped answers for an occurrence that a request skipped. recorded is when that was recorded; zero: it is to come.
+func (r *reasoner) skipped(recorded time.Time) bool {
+	verb, outcome := "It did not run", SkippedOut
 	if r.future() {
-		verb = "It will not run"
+		verb, outcome = "It will not run", WillNotRun
 	}
-	outcome := SkippedOut
-	if r.future() {
-		outcome = WillNotRun
-	}
-	c := r.closest(at, audit.SkipJob)
+	c := cmp.Or(r.skip(), r.closest(recorded, audit.SkipJob)) // one that was due already is recorded with the change
 	if c == nil {
 		return r.say(outcome, Skipped, "%s: a request skipped it. Who sent that is not kept any more.", verb)
 	}
@@ -128,7 +125,7 @@ func (r *reasoner) closest(at time.Time, operations ...audit.Operation) *Version
 
 // withdrawn answers for an occurrence that a change withdrew.
 func (r *reasoner) withdrawn(one *job.Record) bool {
-	v := r.closest(one.Start, audit.WriteJob, audit.DisableJob, audit.SkipJob, audit.EnableJob, audit.PlanJob, audit.DisableCollection)
+	v := r.closest(one.Start, audit.WriteJob, audit.DisableJob, audit.EnableJob, audit.PlanJob, audit.DisableCollection)
 	uncertain := ""
 	if one.WhyNot == job.WhyChangedWhenDue || one.WhyNot == job.WhyChangedBeforeRetry {
 		uncertain = " Whether a request was sent is not known."
@@ -136,8 +133,6 @@ func (r *reasoner) withdrawn(one *job.Record) bool {
 	switch {
 	case v == nil:
 		return r.say(Cancelled, Changed, "It was cancelled: %s.%s", one.WhyNot, uncertain)
-	case v.Operation == audit.SkipJob:
-		return r.skipped(one.Start)
 	case v.Operation == audit.DisableCollection || v.CollectionDisabled:
 		cause, by := r.collectionChange(one.Start)
 		return r.say(Cancelled, cause, "It was cancelled: %s while it waited.%s", by, uncertain)

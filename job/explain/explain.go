@@ -109,6 +109,8 @@ type Version struct {
 	CollectionDisabled bool
 	Moved              time.Time // when the next occurrence was due before, if other time zones moved it; zero: none did
 	MovedTo            time.Time // when that is due since
+
+	Skip *job.SkipRequest // what it skipped; nil: nothing
 }
 
 // Active reports whether occurrences run when they are due.

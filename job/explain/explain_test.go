@@ -85,6 +85,12 @@ func (b *builder) changed(when string, operation audit.Operation, by string, edi
 	return b
 }
 
+// skips says what the newest version skipped.
+func (b *builder) skips(r job.SkipRequest) *builder {
+	b.Versions[0].Skip = &r
+	return b
+}
+
 // ran adds an attempt.
 func (b *builder) ran(due, start, end string, outcome job.Outcome, edit func(*job.Record)) *builder {
 	r := job.Record{
@@ -205,12 +211,30 @@ func TestEveryCauseIsNamedTruly(t *testing.T) {
 			}), explain.DidNotRun, explain.CollectionDisabled, "It did not run: bob disabled the job collection at 2026-01-01T01:00:00Z.",
 		},
 		{
-			"skipped", about(due, nil).changed("2026-01-01T02:00:00Z", audit.SkipJob, "bob", nil).
-				dropped(due, "2026-01-01T02:00:00Z", job.OutcomeCancelled, job.WhySkipped), explain.SkippedOut, explain.Skipped,
-			"It did not run: bob skipped it at 2026-01-01T02:00:00Z.",
+			"skipped while it waited", about(due, nil).changed("2026-01-01T02:15:30Z", audit.SkipJob, "bob", nil).skips(job.SkipRequest{}).
+				dropped(due, "2026-01-01T02:15:30Z", job.OutcomeCancelled, job.WhySkipped), explain.SkippedOut, explain.Skipped,
+			"It did not run: bob skipped it at 2026-01-01T02:15:30Z.",
 		},
 		{
-			"skipped, and to come", about("2026-01-01T12:05:00Z", nil).changed("2026-01-01T11:59:00Z", audit.SkipJob, "bob", nil).with(func(f *explain.Facts) {
+			"skipped long before", about(due, nil).changed("2026-01-01T01:00:00Z", audit.SkipJob, "bob", nil).skips(job.SkipRequest{Due: at(due)}).
+				changed("2026-01-01T01:59:00Z", audit.SkipJob, "eve", nil).skips(job.SkipRequest{Next: 2}).
+				dropped(due, due, job.OutcomeCancelled, job.WhySkipped), explain.SkippedOut, explain.Skipped,
+			"It did not run: bob skipped it at 2026-01-01T01:00:00Z.",
+		},
+		{
+			"skipped with others", about(due, nil).changed("2026-01-01T02:02:00Z", audit.SkipJob, "bob", nil).skips(job.SkipRequest{Next: 3}).
+				changed("2026-01-01T02:12:00Z", audit.SkipJob, "eve", nil).skips(job.SkipRequest{Due: at("2026-01-01T02:20:00Z")}).
+				dropped(due, due, job.OutcomeCancelled, job.WhySkipped), explain.SkippedOut, explain.Skipped,
+			"It did not run: bob skipped it at 2026-01-01T02:02:00Z.",
+		},
+		{
+			"skipped by a window, and to come", about("2026-01-01T12:05:00Z", nil).changed("2026-01-01T11:00:00Z", audit.SkipJob, "bob", nil).
+				skips(job.SkipRequest{From: at("2026-01-01T12:00:00Z"), Until: at("2026-01-02T00:00:00Z")}).with(func(f *explain.Facts) {
+				f.Job.SkipWindows = []job.SkipWindow{{From: at("2026-01-01T12:00:00Z"), Until: at("2026-01-02T00:00:00Z")}}
+			}), explain.WillNotRun, explain.Skipped, "It will not run: bob skipped it at 2026-01-01T11:00:00Z.",
+		},
+		{
+			"skipped, and to come", about("2026-01-01T12:05:00Z", nil).changed("2026-01-01T11:59:00Z", audit.SkipJob, "bob", nil).skips(job.SkipRequest{}).with(func(f *explain.Facts) {
 				f.Job.Skips = []time.Time{at("2026-01-01T12:05:00Z")}
 				f.Versions[0].Time = at("2026-01-01T12:00:00Z")
 			}), explain.WillNotRun, explain.Skipped, "It will not run: bob skipped it at 2026-01-01T12:00:00Z.",

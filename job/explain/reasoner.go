@@ -80,7 +80,7 @@ func (r *reasoner) nearest() {
 	if t == nil {
 		return
 	}
-	t = t.Without(r.Job.Skips)
+	t = t.Without(r.Job.Skips, r.Job.SkipWindows...)
 	if before, ok := t.Last(r.At.Add(-time.Second)); ok {
 		r.answer.Before = before
 	}

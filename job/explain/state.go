@@ -10,23 +10,44 @@ import (
 	"almanac/job"
 )
 
-// skippedAhead answers for an occurrence that was skipped and has no entry, since it is to come or it was taken back.
+// skippedAhead answers for an occurrence that is skipped and has no entry, since it is to come.
 func (r *reasoner) skippedAhead() bool {
-	for i := range r.Job.Skips {
-		if !r.Job.Skips[i].Equal(r.At) {
+	return job.Skipped(r.At, r.Job.Skips, r.Job.SkipWindows) && r.skipped(time.Time{})
+}
+
+// skip returns the change that skipped the occurrence: the newest that named it or a time around it, or else the newest
+// before it that skipped the next ones and so many that it can be among them; nil if there is none.
+func (r *reasoner) skip() *Version {
+	var counted *Version
+	for i := range r.Versions { // newest first
+		v := &r.Versions[i]
+		if v.Operation != audit.SkipJob || v.Status != audit.Succeeded || v.Time.After(r.At) {
 			continue
 		}
-		for k := range r.Versions { // newest first
-			v := &r.Versions[k]
-			next, ok := time.Time{}, false
-			if t := r.times(&v.Definition); t != nil {
-				next, ok = t.Without(slices.DeleteFunc(slices.Clone(r.Job.Skips), r.At.Equal)).After(v.Time)
-			}
-			if v.Operation == audit.SkipJob && v.Status == audit.Succeeded && ok && next.Equal(r.At) {
-				return r.skipped(v.Time)
-			}
+		switch s := v.Skip; {
+		case s == nil:
+		case s.Due.Equal(r.At), !s.Until.IsZero() && (job.SkipWindow{From: s.From, Until: s.Until}).Has(r.At):
+			return v
+		case counted == nil && s.Due.IsZero() && s.Until.IsZero() && r.among(v, max(1, s.Next)):
+			counted = v
 		}
-		return r.skipped(time.Time{})
+	}
+	return counted
+}
+
+// among reports whether the occurrence can be among the next n after a change, without those that others skipped.
+func (r *reasoner) among(v *Version, n int) bool {
+	t := r.times(&v.Definition)
+	if t == nil {
+		return false
+	}
+	at := v.Time
+	for range n + len(r.Job.Skips) {
+		next, ok := t.After(at)
+		if !ok || !next.Before(r.At) {
+			return ok && next.Equal(r.At)
+		}
+		at = next
 	}
 	return false
 }
@@ -137,7 +158,7 @@ func (r *reasoner) countUsedUp() bool {
 		if t == nil {
 			return false
 		}
-		t = t.Without(r.Job.Skips)
+		t = t.Without(r.Job.Skips, r.Job.SkipWindows...)
 		for ; left > 0; left-- {
 			next, ok := t.After(at)
 			if !ok || !next.Before(r.At) {

@@ -92,7 +92,7 @@ func (c Change) Before() ([]time.Time, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	all = all.Without(j.Skips)
+	all = all.Without(j.Skips, j.SkipWindows...)
 	var planned []time.Time // by a worker, whose rules of the zone may be others
 	after := c.Now
 	for _, due := range j.Planned {
@@ -126,7 +126,7 @@ func (c Change) After() ([]time.Time, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	all = all.Without(c.Job.Skips)
+	all = all.Without(c.Job.Skips, c.Job.SkipWindows...)
 	var next time.Time
 	var ok bool
 	if !final && !wasActive && c.New.Recurrence == nil { // one whose time has passed runs at once

@@ -32,7 +32,8 @@ type Timetable struct {
 	end      int64
 	count    int
 	skipped  []int64
-	zone     string // name of the time zone; "": UTC
+	windows  []job.SkipWindow // times in which every occurrence is skipped
+	zone     string           // name of the time zone; "": UTC
 }
 
 // maxIntervals holds the longest interval of each frequency: a thousand of the
@@ -129,13 +130,13 @@ func FromOutline(o *job.Outline) (*Timetable, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.Without(o.Skips), nil
+	return t.Without(o.Skips, o.SkipWindows...), nil
 }
 
-// Without returns the timetable without the occurrences that are due at the given times.
-func (t *Timetable) Without(skipped []time.Time) *Timetable {
+// Without returns the timetable without the occurrences that are due at the given times, or in one of the windows.
+func (t *Timetable) Without(skipped []time.Time, windows ...job.SkipWindow) *Timetable {
 	rest := *t
-	rest.skipped = slices.Clone(t.skipped)
+	rest.skipped, rest.windows = slices.Clone(t.skipped), slices.Concat(t.windows, windows)
 	for _, at := range skipped {
 		rest.skipped = append(rest.skipped, at.Unix())
 	}
@@ -261,18 +262,70 @@ func (t *Timetable) After(at time.Time) (time.Time, bool) {
 
 // kept returns an occurrence, or the first one after it that is not skipped.
 func (t *Timetable) kept(next time.Time, ok bool) (time.Time, bool) {
-	for ok && slices.Contains(t.skipped, next.Unix()) {
-		next, ok = t.due(next.Unix() + 1)
+	for ok {
+		switch w := t.window(next); {
+		case w != nil:
+			next, ok = t.due(ceil(w.Until))
+		case slices.Contains(t.skipped, next.Unix()):
+			next, ok = t.due(next.Unix() + 1)
+		default:
+			return next, true
+		}
 	}
 	return next, ok
+}
+
+// window returns the window in which an occurrence is skipped; nil if there is none.
+func (t *Timetable) window(at time.Time) *job.SkipWindow {
+	for i := range t.windows {
+		if t.windows[i].Has(at) {
+			return &t.windows[i]
+		}
+	}
+	return nil
+}
+
+// SkippedAfter returns the first occurrence after at that is skipped, or false if there is none.
+func (t *Timetable) SkippedAfter(at time.Time) (first time.Time, ok bool) {
+	note := func(next time.Time, found bool) {
+		if found && (!ok || next.Before(first)) {
+			first, ok = next, true
+		}
+	}
+	for _, one := range t.skipped {
+		if one > at.Unix() {
+			next, found := t.due(one)
+			note(next, found && next.Unix() == one)
+		}
+	}
+	for _, w := range t.windows {
+		next, found := t.due(max(at.Unix()+1, ceil(w.From)))
+		note(next, found && next.Before(w.Until))
+	}
+	return first, ok
+}
+
+// ceil returns the first whole second that is not before at.
+func ceil(at time.Time) int64 {
+	if at.Nanosecond() > 0 {
+		return at.Unix() + 1
+	}
+	return at.Unix()
 }
 
 // Last returns the last occurrence at or before by, or false if there is none. Like After it takes no account of
 // [Timetable.Count].
 func (t *Timetable) Last(by time.Time) (time.Time, bool) {
 	last, ok := t.last(by.Unix())
-	for ok && slices.Contains(t.skipped, last.Unix()) {
-		last, ok = t.last(last.Unix() - 1)
+	for ok {
+		switch w := t.window(last); {
+		case w != nil:
+			last, ok = t.last(ceil(w.From) - 1)
+		case slices.Contains(t.skipped, last.Unix()):
+			last, ok = t.last(last.Unix() - 1)
+		default:
+			return last, true
+		}
 	}
 	return last, ok
 }

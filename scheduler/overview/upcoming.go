@@ -166,7 +166,7 @@ func planOf(j job.Job) (p plan, err error) {
 	if err != nil {
 		return plan{}, err
 	}
-	p.timetable = all.Without(j.Skips)
+	p.timetable = all.Without(j.Skips, j.SkipWindows...)
 	for _, due := range j.Planned {
 		_, offset := due.Zone()
 		p.planned, p.resume = append(p.planned, due.UTC()), all.Resume(due, offset)

@@ -106,8 +106,9 @@ type change struct {
 	event  int64
 	update update
 
-	after snapshot    // of the job after the change
-	moved *plan.Moved // by which it was planned again with other time zones
+	after snapshot         // of the job after the change
+	moved *plan.Moved      // by which it was planned again with other time zones
+	skip  *job.SkipRequest // of an update that skips occurrences
 }
 
 // An update is an update of a workflow that has been accepted, or a signal.
@@ -171,7 +172,7 @@ func (r *runReader) event(e *history.HistoryEvent) {
 		a := e.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest()
 		u := update{a.GetInput().GetName(), a.GetInput().GetArgs()}
 		if operation := r.subject.operation(u.name, r.decoder(u.args)); operation != "" {
-			r.add(e, change{update: u, Change: audit.Change{
+			r.add(e, change{update: u, skip: r.skipOf(&u), Change: audit.Change{
 				Operation: operation, Status: audit.Started, Actor: r.actor(a.GetInput().GetHeader()),
 				Client: a.GetMeta().GetIdentity(),
 			}})
@@ -193,6 +194,9 @@ func (r *runReader) event(e *history.HistoryEvent) {
 		}
 		c.Status, c.Differences = audit.Succeeded, r.subject.apply(c.update.name, r.decoder(c.update.args))
 		c.after = snapshotOf(r.subject)
+		if c.skip != nil {
+			c.Message = c.skip.Text(c.update.name == workflows.UpdateUnskip)
+		}
 		if c.update.name == workflows.UpdateAdmitTry {
 			var name string
 			r.decoder(c.update.args)(&name)
@@ -224,6 +228,16 @@ func (r *runReader) event(e *history.HistoryEvent) {
 			Client: a.GetIdentity(),
 		}})
 	}
+}
+
+// skipOf returns which occurrences an update skips, or skips no more; nil if it is another one.
+func (r *runReader) skipOf(u *update) *job.SkipRequest {
+	if u.name != workflows.UpdateSkip && u.name != workflows.UpdateUnskip {
+		return nil
+	}
+	s := new(job.SkipRequest)
+	r.decoder(u.args)(s)
+	return s
 }
 
 // halted adds the change by which a job has disabled itself after failures, if its memo got the reason.

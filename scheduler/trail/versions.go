@@ -49,6 +49,9 @@ func (r *Reader) Versions(ctx context.Context, k job.Key, back time.Time) (versi
 		}
 		for _, c := range slices.Backward(run.changes) {
 			v := explain.Version{Change: c.Change, Definition: c.after.definition, CollectionDisabled: c.after.disabled}
+			if v.Operation == audit.SkipJob {
+				v.Skip = c.skip
+			}
 			if c.moved != nil {
 				v.Moved, v.MovedTo = c.moved.Was, c.moved.Is
 			}

@@ -43,6 +43,9 @@ func (j *loop) replace(ctx workflow.Context, d job.Definition, text string) {
 		j.withdraw(ctx)
 	}
 	j.Generation++
+	if wasActive {
+		j.generator.noteSkipped(ctx)
+	}
 	if wasActive && (!timing || d.State != job.StateEnabled) {
 		j.generator.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, job.WhyJobChanged)
 	}
@@ -112,6 +115,7 @@ func (j *loop) setCollectionState(ctx workflow.Context, enabled bool) {
 		j.withdraw(ctx)
 	}
 	if j.Active() {
+		j.generator.noteSkipped(ctx)
 		j.generator.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, job.WhyCollectionChanged)
 	}
 	j.CollectionDisabled = !enabled

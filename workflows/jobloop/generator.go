@@ -45,7 +45,7 @@ func (g *generator) request(step plan.Step, from time.Time) *plan.Request {
 	next, _ := g.Next()
 	return &plan.Request{
 		Created: g.Created, StartTime: g.Definition.StartTime, Recurrence: g.Definition.Recurrence,
-		Local: g.Definition.Local, Skips: g.Skips,
+		Local: g.Definition.Local, Skips: g.Skips, SkipWindows: g.SkipWindows, SkipsNoted: g.SkipsNoted,
 		Zone: g.Plan.Zone, Times: g.remembered(), Next: next, Step: step, From: from,
 	}
 }
@@ -95,6 +95,7 @@ func (g *generator) take(ctx workflow.Context, r *plan.Request, answer plan.Plan
 // refill plans further occurrences when at most one planned occurrence is undecided. A request for a newer release than
 // the plan's does not keep it from that: the only worker that has the release may be gone.
 func (g *generator) refill(ctx workflow.Context) {
+	g.leaveOutSkipped()
 	newer := g.asked
 	if len(g.Plan.Due) > 1 || g.Plan.Done || newer != nil && newer.Least == "" {
 		return
@@ -164,6 +165,9 @@ func (g *generator) replan(ctx workflow.Context, enabled bool) {
 	}
 	if before := workflow.Now(ctx).Truncate(time.Second).Add(-time.Second); before.After(g.Decided) {
 		g.Decided = before
+	}
+	if len(g.Skips)+len(g.SkipWindows) > 0 {
+		g.SkipsNoted = g.Decided // those that came due while nothing ran have no entry
 	}
 	r := g.request(plan.StepAnew, g.Decided)
 	g.Plan.Due, g.Plan.Done, g.Plan.More = nil, false, false // while another worker is asked, nothing is planned

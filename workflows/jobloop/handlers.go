@@ -38,6 +38,7 @@ func (j *loop) updates() []update {
 			return err
 		}},
 		{workflows.UpdateSkip, j.handleSkip, nil, nil},
+		{workflows.UpdateUnskip, j.handleUnskip, nil, nil},
 		{workflows.UpdateRerun, j.handleRerun, nil, nil},
 		{workflows.UpdateCollection, j.handleCollection, nil, nil},
 		{workflows.UpdateTest, j.handleTest, j.mayTest, nil},

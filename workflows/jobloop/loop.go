@@ -133,6 +133,9 @@ func (j *loop) decide(ctx workflow.Context) {
 		return
 	}
 	now := workflow.Now(ctx).Truncate(time.Second)
+	if j.Active() {
+		j.generator.noteSkipped(ctx)
+	}
 	for j.Active() {
 		j.generator.refill(ctx)
 		due, ok := j.Next()
@@ -248,9 +251,16 @@ func (j *loop) wake(now time.Time) time.Time {
 	if j.Plan.More { // too many to drop in one workflow task: another takes the next step
 		return now.Add(time.Millisecond)
 	}
+	if !j.Active() || j.requests.turns.Taken() || j.generator.undecidable() {
+		return time.Time{}
+	}
+	return earlier(j.wakeForNext(now), j.generator.nextSkipped())
+}
+
+// wakeForNext returns when the next occurrence is to be decided; zero for never.
+func (j *loop) wakeForNext(now time.Time) time.Time {
 	next, ok := j.Next()
-	if !ok || !j.Active() || j.requests.turns.Taken() || j.generator.undecidable() ||
-		j.situation(next, now).MustWait() {
+	if !ok || j.situation(next, now).MustWait() {
 		return time.Time{}
 	}
 	wake := next

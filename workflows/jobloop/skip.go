@@ -9,59 +9,157 @@ import (
 
 	"almanac/job"
 	"almanac/workflows"
+	"almanac/workflows/jobloop/execution"
+	"almanac/workflows/plan"
 )
 
-// maxSkips is the maximum number of occurrences to come that are skipped: each is part of the job's state and of its
-// outline.
-const maxSkips = 100
+// handleSkip skips occurrences to come: they are not run. With a generation other than 0, it refuses if the job has
+// another one.
+func (j *loop) handleSkip(ctx workflow.Context, r job.SkipRequest, generation int) (job.Job, error) {
+	return j.changeSkips(ctx, plan.SkipQuestion{SkipRequest: r}, generation)
+}
 
-// handleSkip skips the next occurrence: it is not run. With a due time other than the zero one, it skips that
-// occurrence only, so that a repeated request does not skip the one after it. With a generation other than 0, it refuses
-// if the job has another one.
-func (j *loop) handleSkip(ctx workflow.Context, due time.Time, generation int) (job.Job, error) {
+// handleUnskip has occurrences run that were skipped and are to come.
+func (j *loop) handleUnskip(ctx workflow.Context, r job.SkipRequest, generation int) (job.Job, error) {
+	return j.changeSkips(ctx, plan.SkipQuestion{SkipRequest: r, Undo: true}, generation)
+}
+
+func (j *loop) changeSkips(ctx workflow.Context, q plan.SkipQuestion, generation int) (job.Job, error) {
 	_, err := j.requests.update(ctx, withoutAnswer(func(ctx workflow.Context) error {
 		if err := j.unchangedSince(generation); err != nil {
 			return err
 		}
-		return j.skip(ctx, due)
+		return j.skip(ctx, q)
 	}))
 	return j.snapshot(), err
 }
 
-func (j *loop) skip(ctx workflow.Context, due time.Time) error {
+func (j *loop) skip(ctx workflow.Context, q plan.SkipQuestion) error {
 	if err := j.mayChange(); err != nil {
 		return err
 	}
 	if !j.Active() {
 		return refuseSkip("The job or its job collection is not enabled, so that no occurrence is next.")
 	}
-	j.generator.refill(ctx)
+	now := workflow.Now(ctx).Truncate(time.Second)
+	j.generator.noteSkipped(ctx)
+	j.forgetSkips(now)
 	held := j.executions.Held(workflow.Now(ctx))
-	next, left := j.Next()
+	if held != nil && held.Manual {
+		held = nil
+	}
+	q.After = j.Decided
 	if held != nil {
-		next, left = held.Due, true
+		q.After = held.Undo.Decided
 	}
-	j.forgetSkips(workflow.Now(ctx))
+	if q.Undo {
+		q.After = execution.Later(q.After, now)
+	}
+	answer := j.generator.askSkip(ctx, q)
 	switch {
-	case !left:
-		return refuseSkip("The job has no occurrence left.")
-	case len(j.Skips) >= maxSkips:
-		return refuseSkip(fmt.Sprintf("%d occurrences that are to come are skipped already. Disable the job until it is to run again.", len(j.Skips)))
-	case !due.IsZero() && !due.Equal(next):
-		return refuseSkip(fmt.Sprintf("The next occurrence is the one that is due at %s.", job.NewTime(next)))
-	case held != nil && !j.withdrawHeld(ctx, held):
+	case answer.Refused:
+		return j.refuseNoSuchRun(&q, answer.Nearest)
+	case answer.Count == 0: // it is so already
+		return nil
+	case len(answer.Skips)+len(answer.Windows) > job.MaxSkips && !q.Undo:
+		return refuseSkip(fmt.Sprintf("%d occurrences that are to come are skipped already. Disable the job until it is to run again.",
+			len(j.Skips)+len(j.SkipWindows)))
+	case held != nil && j.concerns(&q, &answer, held.Planned()) && !j.withdrawHeld(ctx, held):
 		return refuseSkip(fmt.Sprintf("The occurrence that is due at %s may have been sent: one can be skipped until %.0f s before it is due.",
-			job.NewTime(next), withdrawMargin.Seconds()))
+			job.NewTime(held.Due), withdrawMargin.Seconds()))
 	}
-	j.Skips = append(j.Skips, next)
-	if len(j.Plan.Due) > 0 && j.Plan.Due[0].Equal(next) {
-		// otherwise it was recorded as cancelled when the worker gave it back
-		j.Plan.Due = j.Plan.Due[1:]
-		j.generator.noteCancelled(ctx, next, 0, job.WhySkipped)
-	}
+	j.Skips, j.SkipWindows = answer.Skips, answer.Windows
+	j.generator.record(ctx, j.generator.request(plan.StepAfter, j.Decided))
 	j.TimetableChanged(workflow.Now(ctx))
 	j.finishIfOver(ctx)
 	return nil
+}
+
+// concerns reports whether a held occurrence has to return to the plan for a change of what is skipped: it is skipped,
+// or one before it is not skipped any more.
+func (j *loop) concerns(q *plan.SkipQuestion, a *plan.SkipAnswer, held time.Time) bool {
+	if q.Undo {
+		return a.Occurrences[0].Before(held)
+	}
+	return job.Skipped(held, a.Skips, a.Windows)
+}
+
+// refuseNoSuchRun refuses a request about no occurrence that could be skipped, or run after all.
+func (j *loop) refuseNoSuchRun(q *plan.SkipQuestion, nearest time.Time) error {
+	asked := "next"
+	switch {
+	case !q.Due.IsZero():
+		asked = "due at " + job.NewTime(q.Due).String()
+	case !q.Until.IsZero():
+		asked = fmt.Sprintf("due from %s until %s", job.NewTime(q.From), job.NewTime(q.Until))
+	}
+	switch {
+	case q.Undo && nearest.IsZero():
+		return refuseSkip("No occurrence to come is skipped.")
+	case q.Undo:
+		return refuseSkip(fmt.Sprintf("No skipped occurrence is %s. The nearest one that is to come is due at %s.", asked, job.NewTime(nearest)))
+	case nearest.IsZero():
+		return refuseSkip("The job has no occurrence left.")
+	}
+	return refuseSkip(fmt.Sprintf("No occurrence that can be skipped is %s. The nearest one is due at %s.", asked, job.NewTime(nearest)))
+}
+
+// askSkip asks the timetable what a request does to what is skipped.
+func (g *generator) askSkip(ctx workflow.Context, q plan.SkipQuestion) (answer plan.SkipAnswer) {
+	r := g.request(plan.StepAfter, g.Decided)
+	value := workflow.SideEffect(ctx, func(workflow.Context) any {
+		answer, err := r.Skip(q)
+		if err != nil {
+			panic("the recurrence of " + g.Key.WorkflowID() + " cannot be read: " + err.Error()) //nolint:forbidigo // as in record
+		}
+		return answer
+	})
+	if err := value.Get(&answer); err != nil {
+		panic("a recorded answer of " + g.Key.WorkflowID() + " cannot be read: " + err.Error()) //nolint:forbidigo // likewise
+	}
+	return answer
+}
+
+// noteSkipped records the skipped occurrences that have come due. Until then a request can have them run after all.
+func (g *generator) noteSkipped(ctx workflow.Context) {
+	now := workflow.Now(ctx).Truncate(time.Second)
+	for len(g.Plan.Skipped) > 0 && !g.Plan.Skipped[0].After(now) {
+		d := &plan.Dropped{Outcome: job.OutcomeCancelled, Why: job.WhySkipped}
+		for _, due := range g.Plan.Skipped {
+			if !due.After(now) {
+				d.Add(due)
+			}
+		}
+		g.Plan.Skipped, g.SkipsNoted = g.Plan.Skipped[d.Count:], d.Last
+		workflow.SideEffect(ctx, func(workflow.Context) any { return plan.Plan{Dropped: d} })
+		g.noteDropped(ctx, d)
+		if len(g.Plan.Skipped) == 0 && g.Plan.MoreSkipped && !g.undecidable() {
+			g.record(ctx, g.request(plan.StepAfter, g.Decided))
+		}
+	}
+}
+
+// nextSkipped returns when the next skipped occurrence is due that has no entry; zero if none is.
+func (g *generator) nextSkipped() time.Time {
+	if len(g.Plan.Skipped) == 0 {
+		return time.Time{}
+	}
+	return g.Plan.Skipped[0]
+}
+
+// leaveOutSkipped takes skipped occurrences out of a plan that was made before they were.
+func (g *generator) leaveOutSkipped() {
+	if len(g.Skips)+len(g.SkipWindows) == 0 {
+		return
+	}
+	g.Plan.Due = slices.DeleteFunc(slices.Clone(g.Plan.Due), func(due time.Time) bool {
+		skipped := job.Skipped(due, g.Skips, g.SkipWindows)
+		if skipped && !slices.ContainsFunc(g.Plan.Skipped, due.Equal) {
+			g.Plan.Skipped = append(g.Plan.Skipped, due)
+			slices.SortFunc(g.Plan.Skipped, time.Time.Compare)
+		}
+		return skipped
+	})
 }
 
 // forgetSkips forgets occurrences that were skipped and that no plan can have any more. Those that are to come do not
@@ -76,7 +174,9 @@ func (j *loop) forgetSkips(now time.Time) {
 		}
 	}
 	decided := j.executions.UndoneFrom(j.Decided)
-	j.Skips = slices.DeleteFunc(j.Skips, func(due time.Time) bool { return !due.After(decided) })
+	over := func(due time.Time) bool { return !due.After(decided) && !due.After(now) }
+	j.Skips = slices.DeleteFunc(j.Skips, over)
+	j.SkipWindows = slices.DeleteFunc(j.SkipWindows, func(w job.SkipWindow) bool { return over(w.Until.Add(-time.Second)) })
 }
 
 func refuseSkip(why string) error { return workflows.Refuse(workflows.ErrTypeConflict, why) }

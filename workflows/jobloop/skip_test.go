@@ -159,11 +159,14 @@ func TestSkip(t *testing.T) {
 		one := newYear.Add(time.Minute)
 		first := w.update(20*time.Second, workflows.UpdateSkip, one)
 		again := w.update(30*time.Second, workflows.UpdateSkip, one)
+		over := w.update(125*time.Second, workflows.UpdateSkip, one)
 		w.run(2 * time.Hour)
 		first.ok(t)
-		requireType(t, again.err, workflows.ErrTypeConflict)
-		require.ErrorContains(t, again.err, "The next occurrence is the one that is due at 2026-01-01T00:02:00Z.")
+		again.ok(t)
+		requireType(t, over.err, workflows.ErrTypeConflict)
+		require.ErrorContains(t, over.err, "No occurrence that can be skipped is due at 2026-01-01T00:01:00Z. The nearest one is due at 2026-01-01T00:02:00Z.")
 		require.Equal(t, []string{"00:00:00", "00:02:00", "00:03:00"}, w.dues())
+		require.Equal(t, []string{"Cancelled 1: 00:01:00 to 00:01:00"}, w.dropped())
 		w.requireSound()
 	})
 	t.Run("leaves executions alone that wait for a retry", func(t *testing.T) {
@@ -188,16 +191,20 @@ func TestSkip(t *testing.T) {
 		require.Equal(t, []string{"00:00:00 00:00:00", "00:02:00 00:02:00", "00:03:00 00:03:30"}, w.starts())
 		w.requireSound()
 	})
-	t.Run("of the last occurrence completes the job", func(t *testing.T) {
+	t.Run("of the last occurrence completes the job when that is over", func(t *testing.T) {
 		t.Parallel()
 		for name, newEnv := range aheadEnvs {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				w := newEnv(t, every(`"frequency":"minute","endTime":"2026-01-01T00:01:30Z"`))
 				a := w.update(30*time.Second, workflows.UpdateSkip, time.Time{})
+				before, after := w.snapshot(59*time.Second), w.snapshot(61*time.Second)
 				w.run(time.Hour)
-				require.Equal(t, job.StateCompleted, a.ok(t).Definition.State)
+				require.Equal(t, job.StateEnabled, a.ok(t).Definition.State, "it may be unskipped")
+				require.Equal(t, job.WhyAllSkipped, before.Status.Reason)
+				require.Equal(t, job.StateCompleted, after.Definition.State)
 				require.Equal(t, []string{"00:00:00"}, w.dues())
+				require.Equal(t, []string{"Cancelled 1: 00:01:00 to 00:01:00"}, w.dropped())
 				w.requireSound()
 			})
 		}
@@ -215,4 +222,142 @@ func TestSkip(t *testing.T) {
 		requireType(t, disabled.err, workflows.ErrTypeConflict)
 		require.ErrorContains(t, disabled.err, "so that no occurrence is next")
 	})
+}
+
+func at(minute int) time.Time { return newYear.Add(time.Duration(minute) * time.Minute) }
+
+func TestOccurrencesToComeAreSkippedAndUnskipped(t *testing.T) {
+	t.Parallel()
+	type when struct {
+		at      time.Duration
+		update  string
+		request job.SkipRequest
+		refused string // what the error has; "" if it is allowed
+	}
+	skip, unskip := workflows.UpdateSkip, workflows.UpdateUnskip
+	const half = 30 * time.Second
+	window := func(from, until int) job.SkipRequest { return job.SkipRequest{From: at(from), Until: at(until)} }
+	for name, c := range map[string]struct {
+		requests []when
+		dues     []string
+		dropped  []string
+	}{
+		"a later one": {
+			[]when{{half, skip, job.SkipRequest{Due: at(3)}, ""}},
+			[]string{"00:00:00", "00:01:00", "00:02:00", "00:04:00", "00:05:00", "00:06:00"},
+			[]string{"Cancelled 1: 00:03:00 to 00:03:00"},
+		},
+		"several": {
+			[]when{{half, skip, job.SkipRequest{Next: 2}, ""}, {half + time.Second, skip, job.SkipRequest{Next: 1}, ""}},
+			[]string{"00:00:00", "00:04:00", "00:05:00", "00:06:00"},
+			[]string{"Cancelled 1: 00:01:00 to 00:01:00", "Cancelled 1: 00:02:00 to 00:02:00", "Cancelled 1: 00:03:00 to 00:03:00"},
+		},
+		"a window": {
+			[]when{{half, skip, window(2, 5), ""}},
+			[]string{"00:00:00", "00:01:00", "00:05:00", "00:06:00"},
+			[]string{"Cancelled 1: 00:02:00 to 00:02:00", "Cancelled 1: 00:03:00 to 00:03:00", "Cancelled 1: 00:04:00 to 00:04:00"},
+		},
+		"undone before it is due": {
+			[]when{{half, skip, job.SkipRequest{Due: at(3)}, ""}, {100 * time.Second, unskip, job.SkipRequest{Due: at(3)}, ""}},
+			[]string{"00:00:00", "00:01:00", "00:02:00", "00:03:00", "00:04:00", "00:05:00", "00:06:00"}, nil,
+		},
+		"the next undone": {
+			[]when{{half, skip, job.SkipRequest{Next: 3}, ""}, {half + time.Second, unskip, job.SkipRequest{}, ""}},
+			[]string{"00:00:00", "00:01:00", "00:04:00", "00:05:00", "00:06:00"},
+			[]string{"Cancelled 1: 00:02:00 to 00:02:00", "Cancelled 1: 00:03:00 to 00:03:00"},
+		},
+		"one of a window undone": {
+			[]when{{half, skip, window(2, 6), ""}, {half + time.Second, unskip, job.SkipRequest{Due: at(4)}, ""}},
+			[]string{"00:00:00", "00:01:00", "00:04:00", "00:06:00"},
+			[]string{"Cancelled 1: 00:02:00 to 00:02:00", "Cancelled 1: 00:03:00 to 00:03:00", "Cancelled 1: 00:05:00 to 00:05:00"},
+		},
+		"a window undone while it lasts": {
+			[]when{{half, skip, window(1, 6), ""}, {150 * time.Second, unskip, window(0, 9), ""}},
+			[]string{"00:00:00", "00:03:00", "00:04:00", "00:05:00", "00:06:00"},
+			[]string{"Cancelled 1: 00:01:00 to 00:01:00", "Cancelled 1: 00:02:00 to 00:02:00"},
+		},
+		"undone too late": {
+			[]when{{half, skip, job.SkipRequest{Due: at(2)}, ""}, {121 * time.Second, unskip, job.SkipRequest{Due: at(2)}, "No occurrence to come is skipped."}},
+			[]string{"00:00:00", "00:01:00", "00:03:00", "00:04:00", "00:05:00", "00:06:00"},
+			[]string{"Cancelled 1: 00:02:00 to 00:02:00"},
+		},
+		"none": {
+			[]when{
+				{half, skip, job.SkipRequest{Due: at(3).Add(20 * time.Second)}, "No occurrence that can be skipped is due at 2026-01-01T00:03:20Z. The nearest one is due at 2026-01-01T00:03:00Z."},
+				{half, skip, job.SkipRequest{Due: at(9)}, "The nearest one is due at 2026-01-01T00:06:00Z."},
+				{half, skip, job.SkipRequest{From: at(3).Add(time.Second), Until: at(3).Add(9 * time.Second)}, "is due from 2026-01-01T00:03:01Z until 2026-01-01T00:03:09Z. The nearest one is due at 2026-01-01T00:03:00Z."},
+				{half, unskip, job.SkipRequest{}, "No occurrence to come is skipped."},
+				{half + time.Second, skip, job.SkipRequest{Due: at(5)}, ""},
+				{half + 2*time.Second, unskip, job.SkipRequest{Due: at(3)}, ""}, // it is not skipped, so nothing is to be done
+				{half + 3*time.Second, unskip, job.SkipRequest{Due: at(3).Add(time.Second)}, "No skipped occurrence is due at 2026-01-01T00:03:01Z. The nearest one that is to come is due at 2026-01-01T00:05:00Z."},
+				{half + 4*time.Second, unskip, job.SkipRequest{Due: at(5)}, ""},
+			},
+			[]string{"00:00:00", "00:01:00", "00:02:00", "00:03:00", "00:04:00", "00:05:00", "00:06:00"}, nil,
+		},
+	} {
+		for kind, newEnv := range aheadEnvs {
+			t.Run(name+", "+kind, func(t *testing.T) {
+				t.Parallel()
+				w := newEnv(t, every(`"frequency":"minute","endTime":"2026-01-01T00:06:00Z"`))
+				var answers []*answer
+				for _, r := range c.requests {
+					answers = append(answers, w.update(r.at, r.update, r.request))
+				}
+				w.run(time.Hour)
+				for i, a := range answers {
+					if refused := c.requests[i].refused; refused != "" {
+						requireType(t, a.err, workflows.ErrTypeConflict)
+						require.ErrorContains(t, a.err, refused)
+						continue
+					}
+					a.ok(t)
+				}
+				require.Equal(t, c.dues, w.dues())
+				if c.dropped == nil {
+					c.dropped = []string{}
+				}
+				require.ElementsMatch(t, c.dropped, w.dropped())
+				w.requireSound()
+			})
+		}
+	}
+}
+
+func TestAnOccurrenceBeforeOneThatIsHeldCanBeUnskipped(t *testing.T) {
+	t.Parallel()
+	w := newHoldEnv(t, every(minutely+`,"count":4`))
+	w.update(20*time.Second, workflows.UpdateSkip, job.SkipRequest{Due: at(1)})
+	undone := w.update(40*time.Second, workflows.UpdateUnskip, job.SkipRequest{Due: at(1)})
+	w.run(time.Hour)
+	undone.ok(t)
+	require.Equal(t, []string{"00:00:00", "00:01:00", "00:02:00", "00:03:00"}, w.dues())
+	require.Empty(t, w.dropped())
+	w.requireSound()
+}
+
+func TestALongWindowIsSkippedFromRunToRun(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, every(minutely))
+	w.suggest = 9 * time.Minute
+	w.update(30*time.Second, workflows.UpdateSkip, job.SkipRequest{From: at(5), Until: at(65)})
+	shown := w.snapshot(40 * time.Minute)
+	w.run(67*time.Minute + time.Second)
+	require.Equal(t, []string{"00:00:00", "00:01:00", "00:02:00", "00:03:00", "00:04:00", "01:05:00", "01:06:00", "01:07:00"}, w.dues())
+	require.Len(t, w.dropped(), 60)
+	require.Equal(t, []job.SkipWindow{{From: at(5), Until: at(65)}}, shown.SkipWindows)
+	require.Equal(t, job.NewTime(at(65)), shown.Status.NextExecutionTime)
+	require.Greater(t, len(w.runs), 1)
+	w.requireSound()
+}
+
+func TestWhatIsSkippedWhileTheJobIsDisabledHasNoEntry(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, every(`"frequency":"minute","endTime":"2026-01-01T00:06:00Z"`))
+	w.update(30*time.Second, workflows.UpdateSkip, job.SkipRequest{From: at(1), Until: at(5)})
+	w.update(90*time.Second, workflows.UpdateDisable)
+	w.update(190*time.Second, workflows.UpdateEnable)
+	w.run(time.Hour)
+	require.Equal(t, []string{"00:00:00", "00:05:00", "00:06:00"}, w.dues())
+	require.ElementsMatch(t, []string{"Cancelled 1: 00:01:00 to 00:01:00", "Cancelled 1: 00:04:00 to 00:04:00"}, w.dropped())
+	w.requireSound()
 }

@@ -61,6 +61,7 @@ func (g *generator) askAnother(ctx workflow.Context, r *plan.Request, behind str
 func (g *generator) renewed(r *plan.Request) *plan.Request {
 	now := *r
 	now.Zone, now.Skips, now.Times = g.Plan.Zone, g.Skips, g.remembered()
+	now.SkipWindows, now.SkipsNoted = g.SkipWindows, g.SkipsNoted
 	now.Next, _ = g.Next()
 	if r.Step == plan.StepAfter {
 		now.From = g.Decided

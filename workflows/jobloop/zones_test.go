@@ -152,7 +152,7 @@ func TestAnOccurrenceThatWasSkippedStaysSkippedWhenItsHourMoves(t *testing.T) {
 	w.run(2*dayLong + 20*time.Hour)
 	require.Equal(t, job.NewTime(newYear.Add(dayLong+17*time.Hour)), a.ok(t).Status.NextExecutionTime)
 	require.Equal(t, []string{"00:00:00", "2026-01-02 16:00:00", "2026-01-03 16:00:00"}, w.dues())
-	require.Equal(t, []string{"Cancelled 1: 17:00:00 to 17:00:00"}, w.dropped())
+	require.Equal(t, []string{"Cancelled 1: 16:00:00 to 16:00:00"}, w.dropped())
 	w.requireSound()
 }
 

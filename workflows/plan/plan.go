@@ -19,6 +19,11 @@ type Plan struct {
 	Dropped *Dropped    `json:"dropped,omitempty"` // came due before Due and was not run
 	More    bool        `json:"more,omitempty"`    // more is to be dropped: ask again, from Dropped.Last
 
+	// Skipped are occurrences to come that a request skipped, oldest first, until they have their entries; MoreSkipped
+	// says that others may follow.
+	Skipped     []time.Time `json:"skipped,omitempty"`
+	MoreSkipped bool        `json:"moreSkipped,omitempty"`
+
 	Zone  *Zone  `json:"zone,omitempty"`  // of the job; nil if the occurrences follow from none
 	Moved *Moved `json:"moved,omitempty"` // the zone's rules are not those of the plan before
 	// release of a worker that planned nothing, since its release is older than the plan's

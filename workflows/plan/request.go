@@ -14,6 +14,9 @@ type Request struct {
 	Recurrence *job.Recurrence `json:"recurrence,omitempty"`
 	Local      *job.LocalTimes `json:"local,omitempty"`
 	Skips      []time.Time     `json:"skips,omitempty"`
+	// times in which all are skipped; and up to when the skipped ones have their entries
+	SkipWindows []job.SkipWindow `json:"skipWindows,omitempty"`
+	SkipsNoted  time.Time        `json:"skipsNoted,omitzero"`
 	// of the plan before; with the release of which a plan is wanted
 	Zone  *Zone       `json:"zone,omitempty"`
 	Times []time.Time `json:"times,omitempty"` // that the job remembers, for [Moved]
@@ -67,7 +70,9 @@ func (r *Request) Answer() (Plan, error) {
 		}
 	}
 	from := move(r.From)
-	out := r.step(p.Without(moved(r.Skips, move)), from)
+	p = p.Without(moved(r.Skips, move), r.SkipWindows...)
+	out := r.step(p, from)
+	out.listSkipped(p, r.SkipsNoted)
 	if zone == nil {
 		return out, nil
 	}

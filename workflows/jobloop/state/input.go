@@ -31,12 +31,16 @@ type Input struct {
 	Plan    plan.Plan `json:"plan"`             // occurrences ahead
 	Decided time.Time `json:"decided,omitzero"` // occurrences up to here are started or dropped
 	// due times of occurrences that were skipped, which no plan has; at least of those after Decided
-	Skips      []time.Time `json:"skips,omitempty"`
-	PutOffs    []PutOff    `json:"putOffs,omitempty"`    // occurrences that were put off and are to be decided again
-	BusyUntil  time.Time   `json:"busyUntil,omitzero"`   // see [plan.Situation]
-	CatchUp    time.Time   `json:"catchUp,omitzero"`     // see [plan.Situation]
-	Started    int         `json:"started,omitempty"`    // occurrences started, which recurrence.count limits
-	ManualRuns int         `json:"manualRuns,omitempty"` // manual runs started
+	Skips []time.Time `json:"skips,omitempty"`
+	// times in which all are skipped, until they have passed
+	SkipWindows []job.SkipWindow `json:"skipWindows,omitempty"`
+	// occurrences up to here that were skipped have their entries; of no meaning if none ever was
+	SkipsNoted time.Time `json:"skipsNoted,omitzero"`
+	PutOffs    []PutOff  `json:"putOffs,omitempty"`    // occurrences that were put off and are to be decided again
+	BusyUntil  time.Time `json:"busyUntil,omitzero"`   // see [plan.Situation]
+	CatchUp    time.Time `json:"catchUp,omitzero"`     // see [plan.Situation]
+	Started    int       `json:"started,omitempty"`    // occurrences started, which recurrence.count limits
+	ManualRuns int       `json:"manualRuns,omitempty"` // manual runs started
 	// manual runs accepted while draining, left to the next run of the workflow
 	Deferred []ManualRun `json:"deferred,omitempty"`
 	Failed   bool        `json:"failed,omitempty"` // the last occurrence failed
@@ -173,6 +177,8 @@ func (in *Input) Snapshot() job.Job {
 	switch next, ok := in.Next(); {
 	case ok && in.Active():
 		s.NextExecutionTime = job.NewTime(next)
+	case in.Active() && in.onlySkipped():
+		s.Reason = job.WhyAllSkipped
 	case !ok && in.Plan.Done:
 		s.Reason = in.Definition.WhyOver(in.Created, in.Started)
 	case in.Behind != "" && in.Active():
@@ -184,6 +190,7 @@ func (in *Input) Snapshot() job.Job {
 	}
 	return job.Job{
 		Key: in.Key, Created: in.Created, Definition: in.Definition.Redacted(), Status: s, Generation: in.Generation, Skips: in.Skips,
+		SkipWindows:  in.SkipWindows,
 		Registration: in.Registration, Numbered: in.Numbered,
 		Started: in.Started, Decided: in.Decided, CollectionDisabled: in.CollectionDisabled, DisabledBy: in.DisabledBy,
 	}
@@ -223,8 +230,12 @@ func (in *Input) Next() (time.Time, bool) {
 // Exhausted reports whether no occurrence is left to decide.
 func (in *Input) Exhausted() bool {
 	_, ok := in.Next()
-	return !ok && !in.Plan.More && (in.Behind == "" || len(in.Plan.Due) > 0)
+	return !ok && !in.Plan.More && (in.Behind == "" || len(in.Plan.Due) > 0) && !in.onlySkipped()
 }
+
+// onlySkipped reports whether all occurrences that are left are skipped. Until they have passed, a request can have them
+// run.
+func (in *Input) onlySkipped() bool { return len(in.Plan.Due) == 0 && len(in.Plan.Skipped) > 0 }
 
 // Finish makes the job completed or, if its last occurrence failed, faulted.
 func (in *Input) Finish(now time.Time) {

@@ -13,6 +13,10 @@ import (
 func Command(getenv base.Lookup) *cobra.Command {
 	below := []*cobra.Command{newList(getenv), newGet(getenv), newCreate(getenv), newEdit(getenv), newRun(getenv)}
 	for _, d := range deeds {
+		if d.action == client.BulkSkip {
+			below = append(below, newSkip(getenv, d), newUnskip(getenv))
+			continue
+		}
 		below = append(below, newDeed(getenv, d))
 	}
 	below = append(below, newHistory(getenv), newNext(getenv), newWhy(getenv), newWatch(getenv))

@@ -23,6 +23,10 @@ type deed struct {
 	did, short, long string
 	asks             bool // also for one job
 
+	more    []flags.Group // beside those of a selection
+	example string        // beside the usual ones
+	// instead does something else, and reports whether it has
+	instead func(ctx context.Context, s *base.Session, o *selection, args []string) (done bool, err error)
 	// alone does it to one job.
 	alone func(ctx context.Context, s *base.Session, n base.Name) result
 }
@@ -31,7 +35,8 @@ var deeds = []deed{
 	{action: client.BulkEnable, did: "enabled", short: "Enable jobs", long: "Enable jobs. They continue with the next occurrence.", alone: enable},
 	{action: client.BulkDisable, did: "disabled", short: "Disable jobs: nothing of them runs", alone: disable,
 		long: "Disable jobs. When the command returns, nothing of them is sent any more, and waiting retries\nare dropped."},
-	{action: client.BulkSkip, did: "skipped", short: "Leave out the next run of jobs", long: "Leave out the next run of jobs.", alone: skip},
+	{action: client.BulkSkip, did: "skipped", short: "Leave out runs of jobs", alone: skip,
+		long: "Leave out the next run of jobs or, of jobs that are named, those of the flags. \"almanac job\nunskip\" undoes it until they are due."},
 	{action: client.BulkRerun, did: "started", short: "Run jobs again whose last run failed", long: "Run jobs again whose last run failed. Others are left alone.", alone: rerun},
 	{action: client.BulkDelete, did: "deleted", short: "Delete jobs and their history", asks: true, alone: remove,
 		long: "Delete jobs and their history. It asks first, and without a terminal it needs --yes."},
@@ -65,10 +70,15 @@ collection. What it would be done to is shown first, and asked about; then there
 result for each. A job that was changed meanwhile is left alone.`,
 		Example: fmt.Sprintf(`  almanac job %[1]s hello
   almanac job %[1]s a b c --yes
-  almanac job %[1]s --filter "host eq 'old.example.com'" --dry-run`, verb),
+  almanac job %[1]s --filter "host eq 'old.example.com'" --dry-run`, verb) + d.example,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: base.CompleteJobs(getenv, 0),
-	}, getenv, []flags.Group{o.group()}, func(ctx context.Context, s *base.Session, args []string) error {
+	}, getenv, append([]flags.Group{o.group()}, d.more...), func(ctx context.Context, s *base.Session, args []string) error {
+		if d.instead != nil {
+			if done, err := d.instead(ctx, s, o, args); done || err != nil {
+				return err
+			}
+		}
 		return runDeed(ctx, s, d, o, args)
 	})
 }

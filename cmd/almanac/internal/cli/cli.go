@@ -6,6 +6,7 @@ import (
 
 	"almanac/cmd/almanac/internal/cli/across"
 	"almanac/cmd/almanac/internal/cli/base"
+	"almanac/cmd/almanac/internal/cli/calendar"
 	"almanac/cmd/almanac/internal/cli/collection"
 	"almanac/cmd/almanac/internal/cli/context"
 	"almanac/cmd/almanac/internal/cli/files"
@@ -16,7 +17,7 @@ import (
 // Commands returns the commands of the client.
 func Commands(getenv base.Lookup) []*cobra.Command {
 	return append([]*cobra.Command{
-		job.Command(getenv), collection.Command(getenv), across.Activity(getenv), across.Forecast(getenv),
+		job.Command(getenv), collection.Command(getenv), calendar.Command(getenv), across.Activity(getenv), across.Forecast(getenv),
 		context.Command(getenv), importing.Command(getenv),
 	}, files.Commands(getenv)...)
 }

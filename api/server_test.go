@@ -168,7 +168,7 @@ func TestPreviewSaysWhyAJobWouldNeverRun(t *testing.T) {
 	h := api.New(&fake{}, api.Options{})
 	got := send(h, http.MethodPost, "/previewRecurrence", `{"now":"2026-01-02","properties":{"recurrence":{"frequency":"day","endTime":"2026-01-01"}}}`)
 	require.Equal(t, http.StatusOK, got.status)
-	require.Equal(t, `{"occurrences":[],"done":true,"text":"every day, until 2026-01-01","notes":["The job would never run, because its endTime, 2026-01-01T00:00:00Z, is past. It would be accepted, and be completed at once."]}`, got.body)
+	require.Equal(t, `{"occurrences":[],"done":true,"text":"every day, until 2026-01-01 00:00","notes":["The job would never run, because its endTime, 2026-01-01T00:00:00Z, is past. It would be accepted, and be completed at once."]}`, got.body)
 }
 
 func TestPreviewOfABadRecurrenceNamesItsFields(t *testing.T) {

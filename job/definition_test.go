@@ -58,7 +58,7 @@ func TestText(t *testing.T) {
 		withAction(`{"type":"ServiceBusTopic","serviceBusTopicMessage":{"namespace":"ns","topicPath":"t"}}`):             "message to service bus topic ns/t, once",
 		withRecurrence(`{"frequency":"month","interval":2,"timeZone":"Europe/Stockholm","schedule":{"monthDays":[-1]}}`): "GET http://example.com/, the last day of every second month, Europe/Stockholm",
 		`{"startTime":"2026-02-02T09:00:00Z","action":` + httpAction + `,"recurrence":{"frequency":"week","interval":2,"count":5,"endTime":"2027-01-01"}}`: "GET http://example.com/, " +
-			"every 2 weeks on Monday at 09:00, from 2026-02-02 09:00 until 2027-01-01, 5 times",
+			"every 2 weeks on Monday at 09:00, from 2026-02-02 09:00 until 2027-01-01 00:00, 5 times",
 	} {
 		d := mustParse(t, body)
 		require.Equal(t, want, d.Text())

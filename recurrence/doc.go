@@ -21,7 +21,7 @@
 //   - [almanac/recurrence/rrule.Parse] reads RFC 5545 (iCalendar), such as "FREQ=MONTHLY;BYDAY=-1FR", and
 //     [almanac/recurrence/rrule.Format] writes it.
 //
-// [Schedule.String] and [Rule.Describe] return English. [Schedule.Exclude] leaves out holidays. [LoadLocation] and
+// [Schedule.String] and [Rule.Describe] return English, which [almanac/recurrence/english.Parse] reads. [Schedule.Exclude] leaves out holidays. [LoadLocation] and
 // [ParseTime] read time zones and times.
 //
 // # Instants

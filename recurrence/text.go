@@ -57,18 +57,22 @@ func (d *description) text() string {
 	if len(r.Years) > 0 {
 		d.limits = append(d.limits, "only in "+list(runs(sorted(r.Years), strconv.Itoa), "and"))
 	}
+	if r.EveryPass && changes(r.location()) {
+		d.limits = append(d.limits, "twice in an hour that comes twice")
+	}
 	parts := append([]string{when}, d.limits...)
 	var span []string
 	if d.anchored {
-		span = append(span, "from "+clockTime(d.anchor))
+		span = append(span, "from "+clockTime(d.anchor)+secondPass(d.anchor))
 	}
 	if !r.End.IsZero() {
-		span = append(span, "until "+clockTime(r.End.In(r.location())))
+		end := r.End.In(r.location())
+		span = append(span, "until "+untilTime(end)+secondPass(end))
 	}
 	if len(span) > 0 {
 		parts = append(parts, strings.Join(span, " "))
 	}
-	if r.Location != nil && (r.Frequency > Hour || len(r.Hours)+len(r.Minutes) > 0 || len(span) > 0) {
+	if r.Location != nil && (r.Frequency > Hour || len(r.Hours)+len(r.Minutes)+len(r.Years)+len(span) > 0) {
 		parts = append(parts, r.Location.String())
 	}
 	switch {
@@ -92,13 +96,36 @@ func clockTime(t time.Time) string {
 	}
 }
 
+// untilTime returns a date and its time of day: a date alone may mean all of it.
+func untilTime(t time.Time) string {
+	if t.Second() == 0 {
+		return t.Format("2006-01-02 15:04")
+	}
+	return t.Format(time.DateTime)
+}
+
+// secondPass returns what tells a local time that comes twice from its first instant.
+func secondPass(t time.Time) string {
+	_, offset := t.Zone()
+	if grid.Wall(t.Location(), t.Unix()+int64(offset)) != t.Unix() {
+		return " the second time"
+	}
+	return ""
+}
+
+// changes reports whether the clock of a zone ever does.
+func changes(loc *time.Location) bool {
+	start, end := time.Unix(0, 0).In(loc).ZoneBounds()
+	return !start.IsZero() || !end.IsZero()
+}
+
 // elapsed describes a rule that counts minutes or hours, whose lists filter.
 func (d *description) elapsed() string {
 	r := d.rule
 	every := "every " + units(r.Interval, r.Frequency.String())
 	minutes, hours := sorted(r.Minutes), sorted(r.Hours)
 	switch {
-	case r.Frequency == Hour && len(minutes) == 60 && r.interval() == 1:
+	case r.Frequency == Hour && len(minutes) == 60 && r.interval() == 1 && (!d.anchored || d.anchor.Second() == 0):
 		every = "every minute"
 	case r.Frequency == Hour && len(minutes) > 0:
 		every += " at " + minutesOf(minutes)
@@ -129,6 +156,8 @@ func (d *description) times() string {
 		if len(hours) == 0 {
 			hours = []int{d.anchor.Hour()}
 		}
+	case len(hours) == 24:
+		return " once in every hour"
 	case len(hours) > 1:
 		return " once in each of the " + hoursOf(hours)
 	case len(hours) == 1:
@@ -236,8 +265,16 @@ func (d *description) days() string {
 		if plain := plainDays(r.MonthlyOccurrences); plain != nil {
 			occurrences = plain
 		}
-		return list(positions(r.Positions), "and") + " of " + list(append(days, occurrences...), "and")
-	case r.EitherDay:
+		of := list(positions(r.Positions), "and") + " of "
+		if len(days) == 0 || len(occurrences) == 0 || r.EitherDay {
+			return of + list(append(days, occurrences...), "and")
+		}
+		occurrences = nil
+		for _, o := range r.MonthlyOccurrences {
+			occurrences = append(occurrences, o.text("a "))
+		}
+		return of + list(days, "and") + " that is " + list(occurrences, "or")
+	case r.EitherDay && len(days)+len(occurrences) > 0:
 		return list(append(days, occurrences...), "and")
 	case len(days) > 0 && len(occurrences) > 0:
 		for i, o := range r.MonthlyOccurrences {

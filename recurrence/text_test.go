@@ -59,7 +59,7 @@ func TestString(t *testing.T) {
 		{rule{Frequency: day, Hours: []int{9}, Minutes: span(0, 59)}, "", "every day at every minute of hour 9"},
 		{rule{Frequency: day, Count: 10}, "", "every day, 10 times"},
 		{rule{Frequency: day, Count: 1}, "", "every day, once"},
-		{rule{Frequency: day, End: at("2027-01-01T00:00:00Z")}, "", "every day, until 2027-01-01"},
+		{rule{Frequency: day, End: at("2027-01-01T00:00:00Z")}, "", "every day, until 2027-01-01 00:00"},
 		{rule{Frequency: day, End: at("2027-01-01T00:00:00Z"), Location: stockholm, Count: 3}, "2026-01-05T09:00:00Z",
 			"every day at 10:00, from 2026-01-05 10:00 until 2027-01-01 01:00, Europe/Stockholm, 3 times"},
 		{rule{Frequency: week}, "", "every week"},

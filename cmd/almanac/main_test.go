@@ -63,7 +63,7 @@ func TestPreviewAnswersProgramsInJSON(t *testing.T) {
 	require.Equal(t, `{"occurrences":["2026-01-01T00:00:00Z"],"done":true,"notes":["The job runs once, as soon as it is created, because its startTime, 2025-01-01T00:00:00Z, is past."]}`+"\n", out)
 	out, err = almanac(t, `{"now":"2026-01-01","recurrence":{"frequency":"day","endTime":"2025-01-01"}}`, nil, "preview", "-o", "json", "-")
 	require.ErrorContains(t, err, "is past")
-	require.Contains(t, out, `{"occurrences":[],"done":true,"text":"every day, until 2025-01-01","notes":["The job would never run`)
+	require.Contains(t, out, `{"occurrences":[],"done":true,"text":"every day, until 2025-01-01 00:00","notes":["The job would never run`)
 	out, err = almanac(t, `{"take":0}`, nil, "preview", "-o", "json", "-")
 	require.ErrorContains(t, err, "take: 0 is out of range")
 	require.Contains(t, out, `{"error":{"code":"BadRequest"`)

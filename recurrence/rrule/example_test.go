@@ -41,7 +41,7 @@ func ExampleParse() {
 	show("FREQ=MONTHLY;BYMONTHDAY=1,-1")
 	show("FREQ=YEARLY;BYMONTH=11;BYDAY=4TH")
 	// Output:
-	// every day at 09:00 and 17:00, until 2026-12-31
+	// every day at 09:00 and 17:00, until 2026-12-31 00:00
 	// the 1st and the last day of every month
 	// the fourth Thursday of every November
 }

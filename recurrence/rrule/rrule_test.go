@@ -21,7 +21,7 @@ func TestParse(t *testing.T) {
 		"FREQ=DAILY":                                                    "every day",
 		"RRULE:FREQ=DAILY;INTERVAL=2;COUNT=10":                          "every 2 days, 10 times",
 		"freq=daily;byhour=9;byminute=0;bysecond=0":                     "every day at 09:00",
-		"FREQ=DAILY;UNTIL=20270101T000000Z":                             "every day, until 2027-01-01",
+		"FREQ=DAILY;UNTIL=20270101T000000Z":                             "every day, until 2027-01-01 00:00",
 		"FREQ=HOURLY;INTERVAL=3;BYMINUTE=5,50":                          "every 3 hours at minutes 5 and 50",
 		"FREQ=MINUTELY;INTERVAL=15":                                     "every 15 minutes",
 		"FREQ=MINUTELY;INTERVAL=15;BYHOUR=9,10,11":                      "every 15 minutes, only in hours 9 to 11",

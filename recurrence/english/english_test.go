@@ -1,0 +1,136 @@
+package english_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"almanac/recurrence/english"
+)
+
+func TestWhatPeopleWrite(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"last Friday 17:15 Europe/Stockholm":     "the last Friday of every month at 17:15, Europe/Stockholm",
+		"15m":                                    "every 15 minutes",
+		"2h":                                     "every 2 hours",
+		"every 15m":                              "every 15 minutes",
+		"hourly":                                 "every hour",
+		"daily at 9:00":                          "every day at 09:00",
+		"every day at 5pm":                       "every day at 17:00",
+		"every day at 5:30 p.m.":                 "every day at 17:30",
+		"Every weekday at 09:00, Europe/Berlin.": "every week on Monday to Friday at 09:00, Europe/Berlin",
+		"weekdays 9:00":                          "every week on Monday to Friday at 09:00",
+		"monday to friday at 9am":                "every week on Monday to Friday at 09:00",
+		"mondays and thursdays at noon":          "every week on Monday and Thursday at 12:00",
+		"every other Monday at 08:00":            "every 2 weeks on Monday at 08:00",
+		"the second Tuesday of the month at 10:00":                       "the second Tuesday of every month at 10:00",
+		"every last Friday at 17:15":                                     "the last Friday of every month at 17:15",
+		"first Monday of January":                                        "the first Monday of every January",
+		"the 1st and the 15th of every month at 08:00":                   "the 1st and the 15th of every month at 08:00",
+		"1st and 15th at 08:00":                                          "the 1st and the 15th of every month at 08:00",
+		"monthly on the last day at 23:00":                               "the last day of every month at 23:00",
+		"the last weekday of the month at 16:00":                         "the last weekday of every month at 16:00",
+		"every 3 months on the 1st at 06:00":                             "the 1st of every third month at 06:00",
+		"March 15th at 12:00":                                            "the 15th of every March at 12:00",
+		"yearly on December 24 at 12:00":                                 "the 24th of every December at 12:00",
+		"every day at 09:00 and 17:30":                                   "every day at 09:00; and every day at 17:30",
+		"every day at 9 and 17":                                          "every day at 09:00 and 17:00",
+		"every 10 minutes, only in hours 9 to 16, Europe/London":         "every 10 minutes, only in hours 9 to 16, Europe/London",
+		"every Friday at 17:00 from 2026-12-01 until 2027-03-01 12:00":   "every week on Friday at 17:00, from 2026-12-01 until 2027-03-01 12:00",
+		"every Monday at 9:00, 10 times":                                 "every week on Monday at 09:00, 10 times",
+		"every Friday in March at 9:00":                                  "every Friday of every March at 09:00",
+		"every day at midnight":                                          "every day at 00:00",
+		"fortnightly on Friday at 08:00":                                 "every 2 weeks on Friday at 08:00",
+		"every day at 09:00, W. Europe Standard Time":                    "every day at 09:00, Europe/Berlin",
+		"once a day at 09:00":                                            "every day at 09:00",
+		"the 13th of every month at 09:00, only if that day is a Friday": "the 13th of every month at 09:00, only if that day is a Friday",
+	} {
+		r, err := english.Parse(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		} else if got := r.String(); got != want {
+			t.Errorf("%s\ngot  %s\nwant %s", text, got, want)
+		}
+	}
+}
+
+// Each candidate is read, and as something else than the others.
+func TestWhatIsAmbiguousHasCandidates(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{
+		"every day at 9":                         2,
+		"every Monday at 7 and 9, Europe/Berlin": 2,
+		"every second Tuesday at 09:00":          2,
+		"biweekly":                               2,
+		"every quarter":                          2,
+		"bimonthly":                              2,
+		"every weekend":                          2,
+		"every Friday at midnight":               2,
+		"every day at 09:00 until 2026-12-31":    2,
+		"every month on Friday at 09:00":         3,
+		"Friday the 13th at 09:00":               2,
+		"every 15 minutes between 9:00 and 17:00, Europe/London": 2,
+		"every 15 minutes from 9am to 5pm":                       2,
+	} {
+		_, err := english.Parse(text)
+		var ambiguous *english.AmbiguousError
+		if !errors.As(err, &ambiguous) {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		meanings := map[string]bool{}
+		for _, candidate := range ambiguous.Candidates {
+			r, err := english.Parse(candidate)
+			if err != nil {
+				t.Errorf("%s: the candidate %q: %v", text, candidate, err)
+				continue
+			}
+			meanings[r.String()] = true
+		}
+		if len(meanings) != want {
+			t.Errorf("%s: %q mean %v", text, ambiguous.Candidates, meanings)
+		}
+	}
+}
+
+func TestWhatIsNotReadIsAnError(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                             `the text ends too early; allowed: such as "every 15 minutes"`,
+		"every":                        "the text ends too early",
+		"every blue moon":              `"blue" is not understood; allowed: such as`,
+		"at 09:00":                     "the text ends too early; allowed: how often",
+		"every day at 25:00":           `"25:00" is not understood`,
+		"every 15 minutes at 09:00":    "no time of day with minutes or hours",
+		"every day and":                "what comes after and",
+		"every day at 09:00 Mars/Base": `"Mars/Base" is not understood`,
+		"every day every week":         "one frequency",
+		"every 3 days in March":        "an interval of 1 with days and months",
+		"every day from tomorrow":      `"tomorrow" is not understood; allowed: a date such as 2026-01-31`,
+	} {
+		_, err := english.Parse(text)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{"last Friday 17:15 Europe/Stockholm", "the 1st to the 3rd of every March, only if that day is a Friday", "every 2 weeks on Monday; and every day at 9:00, from 2026-01-31 until 2027-01-01 the second time"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := english.Parse(text)
+		if err != nil {
+			return
+		}
+		again, err := english.Parse(r.String())
+		if err != nil {
+			t.Fatalf("%q is %q, which is not read: %v", text, r, err)
+		}
+		if again.String() != r.String() {
+			t.Fatalf("%q is %q, which is %q", text, r, again)
+		}
+	})
+}

@@ -35,16 +35,20 @@ const (
 	Calm         = calm
 	Large        = large
 	BusyHeldLoss = busyHeldLoss
+	FencePlaces  = fencePlaces
 )
+
+// SetFenceTime makes the runner expect that a fence of a large herd takes so long.
+func (r *Runner) SetFenceTime(d time.Duration) { r.pace.each = d }
 
 // HeldLoss is the loss time that a runner returns.
 func (r *Runner) HeldLoss(together int, spread float64) time.Duration {
-	return r.heldLoss(together, spread)
+	return r.heldLoss(together, spread, maxWindow)
 }
 
 // HeldLossOf is the loss time of a quick server.
 func HeldLossOf(together int, position float64) time.Duration {
-	return new(Runner).heldLoss(together, position)
+	return new(Runner).heldLoss(together, position, maxWindow)
 }
 
 // ReleaseOnly releases the only attempt that the process has, if it has that number.

@@ -76,8 +76,13 @@ func (r *Runner) fence(ctx context.Context, in *Input, recorded []job.Attempt, l
 		if least > leaseTime && max(0, in.Execution.Due.Sub(r.Clock.Now()))+least > c.timeout {
 			r.lengthen(ctx, c)
 		}
-		if lost := c.lost(); h != nil && !c.fenced && !lost.IsZero() && time.Now().After(lost) {
-			return nil, errors.New("the server did not answer in time whether it is still wanted; nothing was sent")
+		var lost time.Time
+		if h != nil && !c.fenced {
+			lost = c.lost()
+		}
+		leave, err := r.enterFence(ctx, lost)
+		if err != nil {
+			return nil, err
 		}
 		start, length := time.Now(), max(0, in.Execution.Due.Sub(r.Clock.Now()))+least
 		if c.timeout > 0 { // after that the attempt counts as lost
@@ -88,8 +93,9 @@ func (r *Runner) fence(ctx context.Context, in *Input, recorded []job.Attempt, l
 			progress.Queue = r.Queue
 		}
 		passed := r.pace.begin()
-		err := r.heartbeat(ctx, progress)
+		err = r.heartbeat(ctx, progress)
 		passed(err)
+		leave()
 		if err == nil {
 			c.heard, c.fenced = start, true
 		}
@@ -113,6 +119,7 @@ func (r *Runner) fence(ctx context.Context, in *Input, recorded []job.Attempt, l
 // Reasons why nothing was sent, as shown in the history.
 var (
 	errWithdrawn   = errors.New("the job was changed before it was sent; nothing was sent")
+	errNoFence     = errors.New("the server did not answer in time whether it is still wanted; nothing was sent")
 	errStopping    = errors.New("the worker stopped before it was sent; nothing was sent")
 	errFull        = errors.New("the worker holds as many as it may, and it was not due soon; nothing was sent")
 	errTakenUpLate = fmt.Errorf("it could not begin within %g s of its due time; nothing was sent", takeUpLimit.Seconds())

@@ -14,7 +14,8 @@ import (
 // A heldAttempt is an attempt that waits for its due time; nil if it was due already.
 type heldAttempt struct {
 	cohort *cohort
-	spread float64 // position of its fence among its cohort's, in [0, 1): the last one is 0. It follows from its job
+	spread float64       // position of its fence among its cohort's, in [0, 1): the last one is 0. It follows from its job
+	window time.Duration // the longest for the fences of its kind; see fenceWindow
 }
 
 // A cohort is the attempts held for one due time.
@@ -82,7 +83,7 @@ type holds struct {
 	collect func()    // nil: runtime.GC
 }
 
-// enter records a held attempt of a job.
+// enter records a held attempt of a job. Its window is the longest.
 func (h *holds) enter(job string, due time.Time, remaining time.Duration) *heldAttempt {
 	hash := sha256.Sum256([]byte(job))
 	h.mu.Lock()
@@ -100,7 +101,7 @@ func (h *holds) enter(job string, due time.Time, remaining time.Duration) *heldA
 	if together.size++; together.size == crowd {
 		h.tidyBefore(time.Now().Add(remaining))
 	}
-	return &heldAttempt{cohort: together, spread: float64(binary.BigEndian.Uint32(hash[:])) / (1 << 32)}
+	return &heldAttempt{cohort: together, spread: float64(binary.BigEndian.Uint32(hash[:])) / (1 << 32), window: maxWindow}
 }
 
 const (

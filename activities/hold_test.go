@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -105,6 +106,59 @@ func TestFencesOfAHerdAreSpread(t *testing.T) {
 		require.Len(t, r.sent, herd)
 		for _, sent := range r.sent {
 			require.Equal(t, at, sent)
+		}
+	})
+}
+
+// What the server cannot take in time is sent late, and makes no more work.
+func TestAHerdThatIsTooLargeForItsWindowIsSentLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const (
+			herd  = 1800
+			held  = time.Minute
+			loss  = activities.MaxHeldLoss // of a new job
+			takes = 7 * time.Millisecond   // a fence
+			limit = 5 * time.Second        // of a call
+		)
+		busy := make(chan struct{}, 1) // a mutex would keep the clock of the test from advancing
+		var open, most atomic.Int32
+		s := &server{answer: func(int) error {
+			most.Store(max(most.Load(), open.Add(1)))
+			defer open.Add(-1)
+			select {
+			case busy <- struct{}{}:
+				time.Sleep(takes)
+				<-busy
+				return nil
+			case <-time.After(limit):
+				return context.DeadlineExceeded
+			}
+		}}
+		r, at := newTimedRunner(0), time.Now().Add(held)
+		r.SetFenceTime(takes) // as the herd before took
+		var group sync.WaitGroup
+		for i := range herd {
+			group.Go(func() {
+				in := due(held, 1)
+				in.Execution.Job = "j" + strconv.Itoa(i)
+				if _, err := (&task{server: s, heartbeat: held + loss}).run(t, r.Runner, in); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		require.Equal(t, herd, len(s.fences()), "each asks once")
+		require.LessOrEqual(t, int(most.Load()), activities.FencePlaces)
+		require.Equal(t, herd, len(r.sent))
+		last := slices.MaxFunc(r.sent, time.Time.Compare).Sub(at)
+		require.InDelta(t, (herd*takes - 6*time.Second).Seconds(), last.Seconds(), 2)
+		late := len(slices.DeleteFunc(slices.Clone(r.sent), func(sent time.Time) bool { return sent.Before(at.Add(loss)) }))
+		require.GreaterOrEqual(t, len(s.loss), late, "those that would be lost before have more time")
+		require.Less(t, len(s.loss), herd*2/3)
+		for _, c := range s.loss {
+			require.Less(t, c.at, held-6*time.Second, "before the fences begin")
+			require.Greater(t, c.timeout, held+loss)
 		}
 	})
 }

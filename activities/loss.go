@@ -56,13 +56,13 @@ const (
 )
 
 // heldLoss returns the loss time of an attempt, given how many are held for the same due time and the position of its
-// fence among theirs. What a lost worker held is to be sent by another one a few milliseconds apart, so that of up to
+// fence among theirs, and the longest window of their fences. What a lost worker held is to be sent by another one a few milliseconds apart, so that of up to
 // large attempts those whose fence is earlier count as lost earlier, each as long after its fence. It grows with their
 // number and with the time that the server takes to answer: their fences queue up at the server, and an attempt that
 // counts as lost because it is slow makes the queue longer. That of a large herd is also as long as outcomes wait to be
 // reported, since the server looks at each activity that has not ended when its loss time is over, and writes a timer
-// for the next time.
-func (r *Runner) heldLoss(together int, spread float64) time.Duration {
+// for the next time. Fences for which the window is too short have the time that they take.
+func (r *Runner) heldLoss(together int, spread float64, most time.Duration) time.Duration {
 	least := min(MaxHeldLoss, MinHeldLoss+time.Duration(max(0, together-calm))*lossPerAttempt)
 	if together <= large {
 		first, last := fenceSpread(together, leastFenceTime, maxWindowOnce)
@@ -74,7 +74,11 @@ func (r *Runner) heldLoss(together int, spread float64) time.Duration {
 	} else {
 		least = max(least, min(r.Completions.LongestWait(), busyHeldLoss))
 	}
-	return r.Latency.Patience(least, busyHeldLoss)
+	loss := r.Latency.Patience(least, busyHeldLoss)
+	if late := overrun(together, r.pace.time(), most, spread); late > 0 {
+		loss = max(loss, late+MaxHeldLoss)
+	}
+	return loss
 }
 
 // lossMargin is how long before the server counts an attempt as lost it gets a heartbeat at the latest.

@@ -83,7 +83,7 @@ func (r *Runner) report(ctx context.Context, attempts []job.Attempt, e *Ending, 
 	}
 	out := Output{Attempts: attempts, Hold: e.Hold}
 	if h != nil {
-		out.Loss = int(r.heldLoss(r.holds.size(h), h.spread).Milliseconds())
+		out.Loss = int(r.heldLoss(r.holds.size(h), h.spread, h.window).Milliseconds())
 	}
 	return out, nil
 }

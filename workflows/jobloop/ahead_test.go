@@ -816,7 +816,8 @@ func TestAHeldOccurrenceIsLostAfterTheLossTimeThatAnExecutionReturned(t *testing
 		report time.Duration // beside the time of the action
 	}{
 		{"the shortest", activities.MinHeldLoss, 10 * time.Second},
-		{"the longest while the server is quick", activities.MaxHeldLoss, 10 * time.Second},
+		{"a little longer", activities.MaxHeldLoss - time.Millisecond, 10 * time.Second},
+		{"of a large herd, whose outcomes have more time to be reported", activities.MaxHeldLoss, 80 * time.Second},
 		{"while outcomes wait long, which then have more time to be reported", 20 * time.Second, 80 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -12,9 +12,9 @@ import (
 
 const (
 	// attemptTimeout is how long an attempt may take before it counts as lost even if its worker sends heartbeats: the
-	// time limit of the action, and 10 s to report. While the worker is busy it has reportTime more, since the outcomes
-	// of a herd wait for each other: 10,000 for about 100 s on two cores. Both together are shorter than
-	// [job.SettledAfter].
+	// time limit of the action, and 10 s to report. One of a large herd, or of a job that does not know its herd yet, has
+	// reportTime more, since the outcomes of a herd wait for each other: 10,000 for about 100 s on two cores. Both
+	// together are shorter than [job.SettledAfter].
 	attemptTimeout = activities.DefaultTimeout + 10*time.Second
 	reportTime     = 70 * time.Second
 
@@ -44,7 +44,7 @@ func (e *Execution) Options(input *activities.Input, now time.Time, loss time.Du
 		WaitForCancellation: true, // an attempt already sent runs to its end
 		RetryPolicy:         retryPolicy(input),
 	}
-	if loss > activities.MaxHeldLoss {
+	if loss >= activities.MaxHeldLoss {
 		options.StartToCloseTimeout += reportTime
 	}
 	when := "due"

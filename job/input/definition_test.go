@@ -269,7 +269,7 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 		{"a percent sign before a placeholder", withRequest(`{"uri":"http://h/?q=%2{{.Attempt}}","template":true}`), `properties.action.request.uri: the value is not valid; allowed: placeholders in the path and the query only, without a % in them`},
 		{"a port that is none", withRequest(`{"uri":"http://h:65536/"}`), `properties.action.request.uri: "http://h:65536/" is not valid; allowed: an absolute http or https URL with a host, whose port is 1 to 65535`},
 		{"another scheme", withRequest(`{"uri":"ftp://example.com/"}`), "properties.action.request.uri: the value is not valid; allowed: an absolute http or https URL with a host"},
-		{"a blank in the address", withRequest(`{"uri":"http://example.com/a b?sig=s"}`), `properties.action.request.uri: "http://example.com/a%20b?…" is not valid; allowed: an absolute http or https URL without blanks and control characters`},
+		{"a blank in the address", withRequest(`{"uri":"http://example.com/a b?sig=s"}`), `properties.action.request.uri: the value is not valid; allowed: an absolute http or https URL in which blanks and control characters are percent-encoded, such as %20`},
 		{"a long address", withRequest(`{"uri":"http://example.com/?` + strings.Repeat("a", 2029) + `"}`), `properties.action.request.uri: too long; allowed: at most 2048 bytes`},
 		{"an http address where https is meant", withAction(`{"type":"https","request":{"uri":"http://example.com/"}}`), `properties.action.request.uri: "http://example.com/" is not valid; allowed: an https URL, as the action is of type Https`},
 		{"a method that is none", withRequest(`{"uri":"http://example.com/","method":"GET /"}`), `properties.action.request.method: "GET /" is not supported; allowed: ` + methods + `; did you mean "GET"?`},
@@ -294,7 +294,7 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 		{"a template for the whole address", withRequest(`{"uri":"{{.Job.Name}}","template":true}`), "properties.action.request.uri: the value is not valid; allowed: an absolute http or https URL with a host"},
 		{"a template between scheme and host", withRequest(`{"uri":"http:{{.Job.Name}}//h/","template":true}`), "properties.action.request.uri: the value is not valid; allowed: an absolute http or https URL with a host"},
 		{"a template in the Host header", withRequest(`{"uri":"http://h/","headers":{"Host":"{{.Job.Name}}"},"template":true}`), "properties.action.request.headers.Host: the value is not valid; allowed: a host name such as www.example.com, with or without a port, but neither an address nor localhost"},
-		{"a blank beside a template in the address", withRequest(`{"uri":"http://h/a b/{{if .Due}}c{{end}}","template":true}`), `properties.action.request.uri: "http://h/a%20b/c" is not valid; allowed: an absolute http or https URL without blanks and control characters`},
+		{"a blank beside a template in the address", withRequest(`{"uri":"http://h/a b/{{if .Due}}c{{end}}","template":true}`), `properties.action.request.uri: the value is not valid; allowed: an absolute http or https URL in which blanks and control characters are percent-encoded, such as %20`},
 		{"a long address with a template", withRequest(`{"uri":"http://example.com/{{/*` + strings.Repeat("a", 2029) + `*/}}","template":true}`), `properties.action.request.uri: too long; allowed: at most 2048 bytes`},
 		{
 			"headers that cannot be sent",

@@ -43,7 +43,9 @@ func checkURI(uri string, kind Type) *fields.Error {
 		return bad(wantPort)
 	}
 	if err != nil || strings.ContainsFunc(uri, fields.IsBlankOrControl) {
-		return bad("an absolute http or https URL without blanks and control characters")
+		e := bad("an absolute http or https URL in which blanks and control characters are percent-encoded, such as %20")
+		e.Value = nil // the redacted one has them percent-encoded
+		return e
 	}
 	switch {
 	case !isHTTP(u):

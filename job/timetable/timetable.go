@@ -402,17 +402,29 @@ func (t *Timetable) Offset(at time.Time) int {
 }
 
 // Resume returns the time after which the plan of a job continues that was made up to at when local time was offset
-// seconds ahead of UTC then: see [recurrence.Schedule.Resume]. The run at once follows from no local time, and is not
-// planned again.
+// seconds ahead of UTC then: see [recurrence.Schedule.Resume]. That can be before the creation of the job: see
+// [Timetable.Since]. The run at once follows from no local time, and is not planned again.
 func (t *Timetable) Resume(at time.Time, offset int) time.Time {
 	if t.schedule == nil {
 		return at
 	}
 	resumed := t.schedule.Resume(at, offset)
-	if at.Unix() >= t.created && resumed.Unix() < t.created {
+	if t.atOnce && at.Unix() >= t.created && resumed.Unix() < t.created {
 		return time.Unix(t.created, 0).UTC()
 	}
 	return resumed
+}
+
+// Since returns the timetable of a plan that continues after a time, which may be before the creation of the job: an
+// hour that moved has taken there what was due after the creation. A job that runs at once when it is created has
+// nothing before that.
+func (t *Timetable) Since(after time.Time) *Timetable {
+	if t.schedule == nil || t.atOnce || after.Unix() >= t.created-1 {
+		return t
+	}
+	since := *t
+	since.created, since.later = after.Unix()+1, false
+	return &since
 }
 
 // Count returns how many occurrences the job has at most, or 0 for no limit.

@@ -3,6 +3,7 @@ package jobloop
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -100,7 +101,9 @@ func (j *loop) awaitNext(ctx workflow.Context, e *execution.Execution) {
 		return
 	}
 	j.changed = true
-	if workflow.Sleep(ctx, e.Next.Sub(workflow.Now(ctx))) == nil {
+	pause := workflow.NewTimerWithOptions(ctx, e.Next.Sub(workflow.Now(ctx)),
+		workflow.TimerOptions{Summary: fmt.Sprintf("until attempt %d of %d", e.Tried+1, e.MaxAttempts())})
+	if pause.Get(ctx, nil) == nil {
 		_ = workflow.Await(ctx, func() bool { return !j.draining() })
 	}
 	e.BetweenAttempts = false

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/sdk/v1"
 	"go.temporal.io/sdk/temporal"
 
 	"almanac/activities"
@@ -250,4 +251,30 @@ func TestTheSummaryOfAnActivityNamesTheAttemptsThatItMayMake(t *testing.T) {
 			require.Equal(t, tt.want, got)
 		})
 	}
+}
+
+func TestTheDetailsSayWhatFailedBeforeTheNextAttempt(t *testing.T) {
+	t.Parallel()
+	const slow = `,"retryPolicy":{"retryType":"fixed","retryInterval":"PT10M","retryCount":4}`
+	w := newJobEnv(t, `"action":{`+get+slow+`},"recurrence":{"frequency":"hour"}`)
+	w.fails(func(s sentAttempt) bool { return s.at.Before(newYear.Add(5 * time.Minute)) })
+	var waiting, over string
+	w.at(5*time.Minute, func() { waiting = w.details() })
+	w.at(15*time.Minute, func() { over = w.details() })
+	w.run(30 * time.Minute)
+	require.Regexp(t, `^\*\*.+\*\* \(enabled\), waits for attempt 2 of 5 at 2026-01-01T00:10:0.*Z\n\n.+\n\nGET `, waiting)
+	require.Contains(t, waiting, "executions: 1, failures: 1, faulted: 0")
+	require.Regexp(t, `^\*\*.+\*\* \(enabled\)\n\nGET `, over)
+	require.Contains(t, over, "executions: 1, failures: 0, faulted: 0")
+	w.requireSound()
+}
+
+// details returns what Temporal's Web UI and CLI show as the current details of the job.
+func (w *jobEnv) details() string {
+	w.t.Helper()
+	answer, err := w.env.QueryWorkflow("__temporal_workflow_metadata")
+	require.NoError(w.t, err)
+	var m sdk.WorkflowMetadata
+	require.NoError(w.t, answer.Get(&m))
+	return m.CurrentDetails
 }

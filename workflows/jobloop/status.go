@@ -20,6 +20,7 @@ func (j *loop) show(ctx workflow.Context) {
 		p.Outline.Retry = j.executions.Retry()
 	}
 	p.Show(ctx, &j.Key)
+	j.executions.AddFailures(&now.Status)
 	visibility.Describe(ctx, now)
 }
 

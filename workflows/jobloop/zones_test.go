@@ -125,6 +125,18 @@ func TestAnHourThatMovesRunsNoLocalTimeTwiceAndLeavesNoneOut(t *testing.T) {
 	}
 }
 
+// What was due after the creation of a job may move to a time before it.
+func TestAnHourThatMovesBeforeTheCreationOfTheJobLeavesNothingOut(t *testing.T) {
+	workflowtest.UseZones(t, "2026a", pacific)
+	const daily = `"startTime":"2025-12-01T00:00:00Z","recurrence":{"frequency":"day",` + vancouver + `,"schedule":{"hours":[16],"minutes":[20]}}`
+	w := newJobEnv(t, `"action":{`+get+`},`+daily)
+	w.becomes(10*time.Minute, "2026b", mountain)
+	w.run(3 * dayLong)
+	require.Equal(t, []string{"2025-12-31 23:20:00", "23:20:00", "2026-01-02 23:20:00", "2026-01-03 23:20:00"}, w.dues())
+	require.Equal(t, newYear.Add(10*time.Minute), w.sent[0].at.Truncate(time.Minute), "it runs at once")
+	w.requireSound()
+}
+
 // A start without an offset from UTC is a local time, and so are the occurrences that follow from it.
 func TestAStartInLocalTimeMovesWithItsHour(t *testing.T) {
 	workflowtest.UseZones(t, "2026a", pacific)

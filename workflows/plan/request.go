@@ -70,6 +70,9 @@ func (r *Request) Answer() (Plan, error) {
 		}
 	}
 	from := move(r.From)
+	if !from.IsZero() {
+		p = p.Since(from)
+	}
 	p = p.Without(moved(r.Skips, move), r.SkipWindows...)
 	out := r.step(p, from)
 	out.listSkipped(p, r.SkipsNoted)

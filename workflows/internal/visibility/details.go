@@ -22,11 +22,27 @@ func Details(s *job.Job, text string) string {
 		if o.ConsecutiveFailures > 1 {
 			title += fmt.Sprintf(", %d executions in a row", o.ConsecutiveFailures)
 		}
-		title += fmt.Sprintf(" since %s\n\n%s", o.FailingSince, o.LastError.Message)
+		title += " since " + o.FailingSince.String()
+	}
+	title += retried(s.Status.Retry)
+	if o := &s.Status.Outcomes; o.LastError != nil && (o.ConsecutiveFailures > 0 || s.Status.Retry != nil) {
+		title += "\n\n" + o.LastError.Message
 	}
 	return fmt.Sprintf("%s\n\n%s\n\n- next execution: %s\n- last execution: %s\n- last outcome: %s\n- executions: %d, failures: %d, faulted: %d",
 		title, text, next(&s.Status), orElse(s.Status.LastExecutionTime, "never"), outcomeText(&s.Status.Outcomes),
 		s.Status.ExecutionCount, s.Status.FailureCount, s.Status.FaultedCount)
+}
+
+// retried says what comes next in an execution that failed so far; "" if there is none.
+func retried(r *job.Retry) string {
+	if r == nil {
+		return ""
+	}
+	action := ""
+	if r.ActionName == job.ErrorAction {
+		action = " of its error action"
+	}
+	return fmt.Sprintf(", waits for attempt %d of %d%s at %s", r.Attempt, r.MaxAttempts, action, orElse(r.NextAttemptTime, "once"))
 }
 
 func next(s *job.Status) string {

@@ -33,6 +33,15 @@ func TestTheDetailsOfAJobBeginWithWhyItFails(t *testing.T) {
 		"that failed once, and is over": {job.Status{Reason: "It is over.", Outcomes: once},
 			"**nightly** (enabled) fails since 2026-01-01T12:00:00Z\n\n500 Internal Server Error: no customer\n\nGET https://example.com/, every day\n\n" +
 				"- next execution: none. It is over.\n- last execution: never\n- last outcome: Failed, 2026-01-01T12:00:00Z\n- executions: 0, failures: 0, faulted: 0"},
+		"that waits for another attempt": {job.Status{ExecutionCount: 1, FailureCount: 1, Outcomes: job.Outcomes{LastError: failing.LastError},
+			Retry: &job.Retry{ActionName: job.MainAction, Attempt: 2, MaxAttempts: 5, NextAttemptTime: at}},
+			"**nightly** (enabled), waits for attempt 2 of 5 at 2026-01-01T12:00:00Z\n\n500 Internal Server Error: no customer\n\nGET https://example.com/, every day\n\n" +
+				"- next execution: none\n- last execution: never\n- last outcome: none\n- executions: 1, failures: 1, faulted: 0"},
+		"that fails, and waits for another attempt of its error action": {job.Status{Outcomes: failing,
+			Retry: &job.Retry{ActionName: job.ErrorAction, Attempt: 3, MaxAttempts: 4, NextAttemptTime: at}},
+			"**nightly** (enabled) fails, 3 executions in a row since 2026-01-01T12:00:00Z, waits for attempt 3 of 4 of its error action at 2026-01-01T12:00:00Z\n\n" +
+				"500 Internal Server Error: no customer\n\nGET https://example.com/, every day\n\n" +
+				"- next execution: none\n- last execution: never\n- last outcome: Failed, 2026-01-01T12:00:00Z\n- executions: 0, failures: 0, faulted: 0"},
 		"that has recovered": {job.Status{Outcomes: recovered}, "**nightly** (enabled)\n\nGET https://example.com/, every day\n\n" +
 			"- next execution: none\n- last execution: never\n- last outcome: Completed, 2026-01-01T12:00:00Z\n- executions: 0, failures: 0, faulted: 0"},
 	} {

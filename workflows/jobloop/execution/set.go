@@ -128,6 +128,21 @@ func (s *Set) Retry() (next *job.OutlineRetry) {
 	return next
 }
 
+// AddFailures has a status show what failed in executions that wait for another attempt.
+func (s *Set) AddFailures(status *job.Status) {
+	for _, e := range s.all {
+		if !e.BetweenAttempts || e.Phase >= Withdrawing {
+			continue
+		}
+		if o := e.ongoing(); o.Failed() {
+			status.AddFailure(
+				&job.LastError{Message: o.Error, EndTime: job.NewTime(o.ErrorEnd)},
+				&job.Retry{ActionName: o.ActionName, Attempt: o.Tried + 1, MaxAttempts: o.MaxAttempts, NextAttemptTime: job.NewTime(o.Next)},
+			)
+		}
+	}
+}
+
 // NewestManualRun returns the highest number of a manual run; 0 if there is none.
 func (s *Set) NewestManualRun() (newest int) {
 	for _, e := range s.all {

@@ -67,6 +67,10 @@ func (p *parser) advise(n *fields.Node, d *job.Definition) {
 			e.Hint = cmp.Or(missingDay(fmt.Sprint(e.Value)), withoutT(fmt.Sprint(e.Value)))
 		case e.Path == p.pathOf("recurrence.schedule") && d.Recurrence != nil && d.Recurrence.Schedule != nil:
 			e.Hint = cmp.Or(e.Hint, neverOn(d))
+		case (e.Path == p.pathOf("recurrence.cron") || e.Path == p.pathOf("recurrence.rrule")) && d.Recurrence.Notated():
+			if rule, err := d.Recurrence.Rule(time.Time{}); err == nil {
+				e.Hint = cmp.Or(e.Hint, never(rule.Months, rule.MonthDays))
+			}
 		case e.Code == fields.Forbidden && strings.HasPrefix(e.Allowed, "with frequency ") && name == "weekDays":
 			e.Hint = `"frequency": "week" runs on each of these days`
 		}
@@ -179,13 +183,24 @@ func adviseDuration(e *job.FieldError, given *fields.Node, allowed string) {
 // otherNames are names that members have elsewhere, normalized.
 var otherNames = map[string]string{
 	"tz": "timeZone", "zone": "timeZone", "timezoneid": "timeZone", "timezonename": "timeZone", "until": "endTime", "start": "startTime", "end": "endTime",
+	"every": "interval", "repeat": "interval", "auth": "authentication", "credentials": "authentication",
 	"url": "uri", "href": "uri", "endpoint": "uri", "verb": "method", "httpmethod": "method", "payload": "body", "data": "body", "retries": "retryCount",
 	"enabled": "state", "disabled": "state", "active": "state", "paused": "state",
+}
+
+// retryNames are names that the members of a retry policy have elsewhere, normalized.
+var retryNames = map[string]string{
+	"type": "retryType", "kind": "retryType", "policy": "retryType", "interval": "retryInterval", "delay": "retryInterval", "count": "retryCount",
+	"attempts": "retryCount", "maxattempts": "retryCount", "max": "retryCount", "maxretries": "retryCount", "limit": "retryCount",
 }
 
 // adviseHome says where a member belongs that is unknown where it is, in an action of a type.
 func (p *parser) adviseHome(e *job.FieldError, name string, t kind.Type) {
 	other := otherNames[fields.Normalize(name)]
+	if own := retryNames[fields.Normalize(name)]; own != "" && strings.HasSuffix(e.Path, ".retryPolicy."+name) {
+		e.Allowed, e.Hint = "", didYouMean(own)
+		return
+	}
 	for _, home := range homes[fields.Normalize(cmp.Or(other, name))] {
 		if home == "" && p.path == "" || isOfAnother(home, t) {
 			continue
@@ -252,23 +267,28 @@ func neverOn(d *job.Definition) string {
 	if len(months) == 0 && d.StartTime != nil && r.Interval > 0 && r.Interval%12 == 0 {
 		months = []int{int(d.StartTime.Month())}
 	}
-	var never []string
+	return never(months, r.Schedule.MonthDays)
+}
+
+// never names the days that none of the months has.
+func never(months, days []int) string {
+	var none []string
 	for _, n := range months {
 		month := time.Month(n)
 		most := time.Date(2024, month+1, 0, 0, 0, 0, 0, time.UTC).Day() // of a leap year
-		for _, day := range r.Schedule.MonthDays {
+		for _, day := range days {
 			switch {
 			case day > most:
-				never = append(never, fmt.Sprintf("%d %s", day, month))
+				none = append(none, fmt.Sprintf("%d %s", day, month))
 			case -day > most:
-				never = append(never, fmt.Sprintf("day %d of %s, which has at most %d", day, month, most))
+				none = append(none, fmt.Sprintf("day %d of %s, which has at most %d", day, month, most))
 			}
 		}
 	}
-	if never == nil {
+	if none == nil {
 		return ""
 	}
-	return "there is no " + strings.Join(never, ", and no ")
+	return "there is no " + strings.Join(none, ", and no ")
 }
 
 // unmeant refuses what an action most likely should not have. n is the action as it was sent.
@@ -298,16 +318,23 @@ func (p *parser) literal(n *fields.Node, path string, a, stored *job.Action) {
 // expression matches what stands for a value in templates of Azure Resource Manager.
 var expression = regexp.MustCompile(`^\[\s*\w+\(.*\].*$`)
 
+// placeholder matches what stands for a secret in other tools: ${NAME}, $(NAME), {{NAME}} and @parameters('name').
+var placeholder = regexp.MustCompile(`^(?:\$\{[^{}]+\}|\$\{\{[^{}]+\}\}|\$\([\w.-]+\)|\{\{[^{}]+\}\}|@\{?(?i:parameters|variables|body|concat|outputs|appsetting)\(.*\)\}?)$`)
+
 // function matches such a value that calls a function of these templates. A member that may be any text is refused only
 // if its value does.
 var function = regexp.MustCompile(`^\[\s*(?i:parameters|variables|concat|format|reference|resourceId|toLower|toUpper|base64|uniqueString|guid|string|json|list\w*)\(.*\)\s*\]$`)
 
-// refuseExpressions refuses secrets, user names, headers and bodies that are expressions of a template: nothing here
-// evaluates them.
+// refuseExpressions refuses secrets, user names, headers and bodies that are expressions of a template, and secrets that
+// are placeholders: nothing here evaluates them.
 func (p *parser) refuseExpressions(a *job.Action, path string, stored *job.Action) {
 	eachSecret(placesOf(a, path, stored), false, func(path string, s *kind.Secret) {
-		if expression.MatchString(*s.Value) && !p.Has(path) {
+		switch {
+		case p.Has(path):
+		case expression.MatchString(*s.Value):
 			p.fail(path, fields.Invalid, "the secret itself", notEvaluated)
+		case placeholder.MatchString(*s.Value):
+			p.fail(path, fields.Invalid, "the secret itself", notFilled)
 		}
 	})
 	withErrorAction(a, path, stored, func(a *job.Action, path string, _ *job.Action) {
@@ -322,5 +349,7 @@ func (p *parser) refuseExpressions(a *job.Action, path string, stored *job.Actio
 		}
 	})
 }
+
+const notFilled = "a placeholder of another tool, such as ${NAME}, is not filled in here"
 
 const notEvaluated = "an expression of a template, such as [parameters('name')], is not evaluated here"

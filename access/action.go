@@ -22,6 +22,9 @@ const (
 	// ReadResponses is needed if responses are hidden from others.
 	ReadResponses    Action = "Microsoft.Scheduler/jobCollections/jobs/jobHistories/responses/read"
 	ReadChanges      Action = "Microsoft.Scheduler/jobCollections/changes/read"
+	ReadCalendars    Action = "Microsoft.Scheduler/calendars/read"
+	WriteCalendars   Action = "Microsoft.Scheduler/calendars/write"
+	DeleteCalendars  Action = "Microsoft.Scheduler/calendars/delete"
 	Preview          Action = "Microsoft.Scheduler/previewRecurrence/action"
 	ReadMetrics      Action = "Microsoft.Scheduler/metrics/read"
 	WriteAssignments Action = "Microsoft.Authorization/roleAssignments/write"
@@ -32,9 +35,9 @@ type Role int
 
 // The roles. The zero Role may do nothing.
 const (
-	Reader      Role = iota + 1 // sees jobs, collections, histories and previews
+	Reader      Role = iota + 1 // sees jobs, collections, calendars, histories and previews
 	Operator                    // runs, enables and disables jobs, skips occurrences, enables and disables collections
-	Contributor                 // creates, changes and deletes jobs and collections
+	Contributor                 // creates, changes and deletes jobs, collections and calendars
 	Owner                       // decides who may do what
 )
 
@@ -64,9 +67,10 @@ func ParseRole(name string) Role {
 
 // weakest is the weakest role that may do an action.
 var weakest = map[Action]Role{
-	ReadCollections: Reader, ReadJobs: Reader, ReadHistory: Reader, ReadChanges: Reader, Preview: Reader, ReadMetrics: Reader,
+	ReadCollections: Reader, ReadJobs: Reader, ReadHistory: Reader, ReadChanges: Reader, ReadCalendars: Reader, Preview: Reader, ReadMetrics: Reader,
 	RunJobs: Operator, SkipJobs: Operator, EnableJobs: Operator, DisableJobs: Operator, EnableCollections: Operator, DisableCollections: Operator,
 	WriteCollections: Contributor, DeleteCollections: Contributor, WriteJobs: Contributor, DeleteJobs: Contributor, TryJobs: Contributor, ReadResponses: Contributor,
+	WriteCalendars: Contributor, DeleteCalendars: Contributor,
 	WriteAssignments: Owner,
 }
 

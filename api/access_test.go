@@ -222,7 +222,7 @@ func TestEveryRouteForEveryRoleInAndOutOfScopeAnswersAsTheModelDoes(t *testing.T
 		}
 	}
 	h := guarded((&backend{created: true, finished: true}).scheduler(t), known)
-	names := strings.NewReplacer(":sub", sub, ":rg", group, ":jc", "C", ":job", "J", ":id", "o1", ":file", "index.js")
+	names := strings.NewReplacer(":sub", sub, ":rg", group, ":jc", "C", ":job", "J", ":calendar", "SE", ":id", "o1", ":file", "index.js")
 	templates := strings.NewReplacer(":job", "{job}", ":jc", "{jc}")
 	cells := 0
 	for _, r := range api.Routes() {

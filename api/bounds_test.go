@@ -32,6 +32,7 @@ var probes = map[string]probe{
 	"search":            inTarget("/summaries?search=", text, ""),
 	"$skip":             inTarget(jobsPath+"?$skip=", strconv.Itoa, ""),
 	"jobCollectionName": inTarget("/jobCollections/", text, "/jobs/j1"),
+	"calendarName":      inTarget("/jobCollections/c1/calendars/", text, ""),
 	"jobName":           inTarget("/jobCollections/c1/jobs/", text, "/history"),
 	"subscriptionId":    inTarget("/subscriptions/", text, "/providers/Microsoft.Scheduler/jobCollections"+version),
 

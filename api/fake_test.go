@@ -66,6 +66,49 @@ type fake struct {
 	workers           func(ctx context.Context) (presence.Log, error)
 	deliveries        func(ctx context.Context, k job.CollectionKey) ([]notification.Delivery, error)
 	ready             func(ctx context.Context) error
+	calendar          func(ctx context.Context, k job.CalendarKey) (job.KeptCalendar, error)
+	calendars         func(ctx context.Context, scope job.CollectionKey, p listing.Page) ([]job.KeptCalendar, string, error)
+	putCalendar       func(ctx context.Context, k job.CalendarKey, c job.Calendar) (job.KeptCalendar, bool, error)
+	deleteCalendar    func(ctx context.Context, k job.CalendarKey, force bool) error
+}
+
+func (f *fake) Calendar(ctx context.Context, k job.CalendarKey) (job.KeptCalendar, error) {
+	return f.calendar(ctx, k)
+}
+
+func (f *fake) Calendars(ctx context.Context, scope job.CollectionKey, p listing.Page) ([]job.KeptCalendar, string, error) {
+	return f.calendars(ctx, scope, p)
+}
+
+func (f *fake) PutCalendar(
+	ctx context.Context, k job.CalendarKey, c job.Calendar, check func(*job.KeptCalendar) error,
+) (job.KeptCalendar, bool, error) {
+	if err := f.checkCalendar(ctx, k, check); err != nil {
+		return job.KeptCalendar{}, false, err
+	}
+	return f.putCalendar(ctx, k, c)
+}
+
+func (f *fake) DeleteCalendar(ctx context.Context, k job.CalendarKey, force bool, check func(*job.KeptCalendar) error) error {
+	if err := f.checkCalendar(ctx, k, check); err != nil {
+		return err
+	}
+	return f.deleteCalendar(ctx, k, force)
+}
+
+// checkCalendar calls check with the calendar that there is, as the methods of a scheduler do.
+func (f *fake) checkCalendar(ctx context.Context, k job.CalendarKey, check func(*job.KeptCalendar) error) error {
+	if check == nil {
+		return nil
+	}
+	current, err := f.calendar(ctx, k)
+	if job.KindOf(err) == job.KindNotFound {
+		return check(nil)
+	}
+	if err != nil {
+		return err
+	}
+	return check(&current)
 }
 
 func (f *fake) TestNotifications(ctx context.Context, k job.Key) ([]notification.Delivery, error) {

@@ -102,6 +102,8 @@ func TestOpenAPIDescribesEveryMemberAndNoOther(t *testing.T) {
 	for schema, wire := range map[string]any{
 		"JobCollectionDefinition": resource.Collection{},
 		"JobCollectionListResult": list[resource.Collection]{},
+		"CalendarDefinition":      resource.Calendar{},
+		"CalendarListResult":      list[resource.Calendar]{},
 		"JobDefinition":           resource.Job{},
 		"JobListResult":           list[resource.Job]{},
 		"Unread":                  resource.Unread{},

@@ -281,7 +281,26 @@ func (m *backend) scheduler(t testing.TB) *fake {
 			return []notification.Delivery{delivery}, m.err
 		},
 		ready: func(context.Context) error { return m.err },
+		calendar: func(_ context.Context, k job.CalendarKey) (job.KeptCalendar, error) {
+			return holidays(k), m.err
+		},
+		calendars: func(_ context.Context, scope job.CollectionKey, _ listing.Page) ([]job.KeptCalendar, string, error) {
+			return []job.KeptCalendar{holidays(scope.Calendar("SE")).Summary(), {Key: scope.Calendar("x"), Unread: "it did not answer in time"}}, "x", m.err
+		},
+		putCalendar: func(_ context.Context, k job.CalendarKey, c job.Calendar) (job.KeptCalendar, bool, error) {
+			return job.KeptCalendar{Key: k, Calendar: c, Version: 1, Generation: 1700}, m.created, m.err
+		},
+		deleteCalendar: func(context.Context, job.CalendarKey, bool) error { return m.err },
 	}
+}
+
+// holidays returns a calendar.
+func holidays(k job.CalendarKey) job.KeptCalendar {
+	return job.KeptCalendar{Key: k, Version: 3, Generation: 1703, Calendar: job.Calendar{
+		WeekendDays: []string{"saturday", "sunday"}, Days: []job.NamedDay{{Date: "2026-01-01", Name: "Nyårsdagen"}, {Date: "2026-05-01"}},
+		Periods: []job.NamedPeriod{{First: "2026-07-01", Last: "2026-07-31"}}, MakeUpDays: []job.NamedDay{{Date: "2026-02-14"}},
+		CompleteUntil: "2026-12-31",
+	}}
 }
 
 // delivery is a message that was delivered.
@@ -301,7 +320,7 @@ type trigger struct {
 // triggers returns requests for every answer that an operation may have.
 func triggers(path, method string, op *openapi3.Operation, server *openapi3.Server) []trigger {
 	target := strings.NewReplacer(
-		"{subscriptionId}", "s1", "{resourceGroupName}", "g1", "{jobCollectionName}", "c1", "{jobName}", "j1", "{operationId}", "o1", "{executionName}", "1-2", "{file}", "index.js",
+		"{subscriptionId}", "s1", "{resourceGroupName}", "g1", "{jobCollectionName}", "c1", "{jobName}", "j1", "{calendarName}", "SE", "{operationId}", "o1", "{executionName}", "1-2", "{file}", "index.js",
 	).Replace(server.URL + path)
 	plain := trigger{method: method, target: target + version, body: append(examples(op), "{}")[0]}
 	with := func(change func(p *trigger)) trigger {
@@ -340,6 +359,12 @@ func triggers(path, method string, op *openapi3.Operation, server *openapi3.Serv
 	}
 	if strings.Contains(path, "{file}") {
 		all = append(all, with(func(p *trigger) { p.target = strings.Replace(target, "index.js", "index.php", 1) }))
+	}
+	if strings.Contains(path, "{calendarName}") {
+		all = append(all, with(func(p *trigger) { p.body = strings.Repeat(" ", job.MaxCalendarBodyBytes+1) }))
+		if method != http.MethodPut {
+			all = append(all, with(func(p *trigger) { p.backend.err = job.MissingCalendar(job.CalendarKey{}) }))
+		}
 	}
 	if strings.Contains(path, "{jobCollectionName}") && op.OperationID != "JobCollections_CreateOrUpdate" {
 		all = append(all, with(func(p *trigger) { p.backend.err = job.NotFound("it", "g1") }))

@@ -106,7 +106,7 @@ func TestEveryRouteTakesWhatOpenAPIDescribesAndNothingElse(t *testing.T) {
 }
 
 // parameterValues are values of the query parameters.
-var parameterValues = map[string]string{"api-version": "2016-03-01", "$top": "1", "$skip": "1", "$skiptoken": "x", "until": "2026-01-02", "search": "a", "take": "3", "from": "2026-01-01", "step": "PT1H", "host": "a", "except": "a", "$orderby": "name", "due": "2026-01-02", "next": "1", "at": "2026-01-02", "$filter": "name%20eq%20'x'"}
+var parameterValues = map[string]string{"api-version": "2016-03-01", "$top": "1", "$skip": "1", "$skiptoken": "x", "until": "2026-01-02", "search": "a", "take": "3", "from": "2026-01-01", "step": "PT1H", "host": "a", "except": "a", "$orderby": "name", "due": "2026-01-02", "next": "1", "force": "true", "at": "2026-01-02", "$filter": "name%20eq%20'x'"}
 
 // requireParameters requires that a request takes the query parameters that are described, and no others.
 func requireParameters(t *testing.T, op *openapi3.Operation, send func(query string) answer) {
@@ -123,7 +123,7 @@ func requireParameters(t *testing.T, op *openapi3.Operation, send func(query str
 			require.Equal(t, http.StatusBadRequest, send("&"+name+"=").status, "an empty %s", name)
 		}
 	}
-	for _, name := range []string{"", "x", "filter", "$expand", "$select", "$count", "force"} {
+	for _, name := range []string{"", "x", "filter", "$expand", "$select", "$count", "forced"} {
 		require.Contains(t, send("&"+name+"=1").body, "unknown query parameter", "%q", name)
 	}
 	for _, p := range op.Parameters {

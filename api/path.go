@@ -28,3 +28,26 @@ func (s *server) forJob(f func(*gin.Context, job.Key) error) gin.HandlerFunc {
 		return f(c, k)
 	})
 }
+
+// forSubscription adapts a handler of the subscription in the path, which it gets as a key without other names.
+func (s *server) forSubscription(f func(*gin.Context, job.CollectionKey) error) gin.HandlerFunc {
+	return s.errors.Handle(func(c *gin.Context) error {
+		subscription, _ := s.paths.Group(c)
+		k := job.SubscriptionScope(subscription)
+		if err := k.ValidateScope(); err != nil {
+			return err
+		}
+		return f(c, k)
+	})
+}
+
+// forCalendar adapts a handler of the calendar in the path, whose scope is known.
+func forCalendar(f func(*gin.Context, job.CalendarKey) error) func(*gin.Context, job.CollectionKey) error {
+	return func(c *gin.Context, scope job.CollectionKey) error {
+		k := scope.Calendar(route.Name(c, "calendar"))
+		if err := k.Validate(); err != nil {
+			return err
+		}
+		return f(c, k)
+	}
+}

@@ -19,6 +19,9 @@ const (
 	oneJob      = jobs + "/:job"
 	previewPath = "/previewRecurrence"
 
+	calendars   = "/calendars" // of a collection, or of a subscription
+	oneCalendar = calendars + "/:calendar"
+
 	rerun            = "/rerun"
 	testNotification = "/testNotification"
 	executions       = "executions"
@@ -64,6 +67,7 @@ var (
 	nothing       = route.Takes{}
 	body          = route.Takes{Body: true}
 	tagged        = route.Takes{Conditional: true}
+	taggedForce   = route.Takes{Query: []string{"force"}, Conditional: true}
 	taggedBody    = route.Takes{Conditional: true, Body: true}
 	pages         = route.Takes{Query: []string{"$top", "$skip", "$skiptoken"}}
 	filteredPages = route.Takes{Query: []string{"$filter", "$top", "$skip", "$skiptoken"}}
@@ -92,7 +96,7 @@ var at, atOrBelow = route.At, route.AtOrBelow
 // requests may have follow from it, and a test compares it with openapi.yaml. A row that leaves something open does
 // not compile.
 func (s *server) table() []endpoint {
-	return slices.Concat(s.listRoutes(), s.collectionRoutes(), s.jobRoutes(), s.fixedRoutes())
+	return slices.Concat(s.listRoutes(), s.collectionRoutes(), s.jobRoutes(), s.calendarRoutes(), s.fixedRoutes())
 }
 
 func (s *server) listRoutes() []endpoint {
@@ -215,6 +219,32 @@ func (s *server) jobRoutes() []endpoint {
 		{inGroup, get, oneJob + "/lateness", "Say how late a job ran", at(access.ReadHistory), timeSpan, to(s.jobLateness)},
 		{inGroup, get, oneJob + changes, "List the changes of a job", at(access.ReadChanges), pages, to(s.listJobChanges)},
 	}
+}
+
+func (s *server) calendarRoutes() []endpoint {
+	read, write, del := at(access.ReadCalendars), at(access.WriteCalendars), at(access.DeleteCalendars)
+	const ofOne, ofAll = " of a job collection", " of the subscription"
+	var all []endpoint
+	for _, scope := range []struct {
+		below   scope
+		path    string
+		of      string
+		handler func(func(*gin.Context, job.CollectionKey) error) gin.HandlerFunc
+	}{
+		{inGroup, collection, ofOne, s.forCollection}, {inSubscription, "", ofAll, s.forSubscription},
+	} {
+		list, one := scope.path+calendars, scope.path+oneCalendar
+		to := func(f func(*gin.Context, job.CalendarKey) error) gin.HandlerFunc {
+			return scope.handler(forCalendar(f))
+		}
+		all = append(all,
+			endpoint{scope.below, get, list, "List the calendars" + scope.of, read, pages, scope.handler(s.listCalendars)},
+			endpoint{scope.below, get, one, "Get a calendar" + scope.of, read, tagged, to(s.getCalendar)},
+			endpoint{scope.below, put, one, "Create or replace a calendar" + scope.of, write, taggedBody, to(s.putCalendar)},
+			endpoint{scope.below, remove, one, "Delete a calendar" + scope.of, del, taggedForce, to(s.deleteCalendar)},
+		)
+	}
+	return all
 }
 
 func (s *server) fixedRoutes() []endpoint {

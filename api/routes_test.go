@@ -132,9 +132,9 @@ func TestUnknownPathsAreAnsweredWithWhatExists(t *testing.T) {
 			require.Equal(t, http.StatusNotFound, got.status, "%s %.50s", method, path)
 			require.Equal(t, jsonContent, got.header.Get("Content-Type"))
 			require.Equal(t, `{"error":{"code":"NotFound","message":"There is nothing at this path. The paths are `+
-				`.../jobCollections[/{name}[/enable, /disable, /rerun, /notifications, /testNotification, /history, /changes, /lateness, /upcoming, /summaries, /digests, /forecast, /operations/{id}, /operationResults/{id}, /bulkResults/{id}, /bulkPreview, /bulkEnable, /bulkDisable, /bulkRun, /bulkSkip, /bulkRerun, /bulkDelete or /jobs[/{name}[/previewChange, /try, /run, /rerun, /skip, /unskip, /enable, /disable, /testNotification, /history, /executions/{id}, /explain, /lateness or /changes]]]], .../history, .../upcoming, .../summaries, .../forecast and .../previewRecurrence, `+
+				`.../jobCollections[/{name}[/enable, /disable, /rerun, /notifications, /testNotification, /history, /changes, /lateness, /upcoming, /summaries, /digests, /forecast, /operations/{id}, /operationResults/{id}, /bulkResults/{id}, /bulkPreview, /bulkEnable, /bulkDisable, /bulkRun, /bulkSkip, /bulkRerun, /bulkDelete, /jobs[/{name}[/previewChange, /try, /run, /rerun, /skip, /unskip, /enable, /disable, /testNotification, /history, /executions/{id}, /explain, /lateness or /changes]] or /calendars]], .../history, .../upcoming, .../summaries, .../forecast and .../previewRecurrence, `+
 				`where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; `+
-				`/subscriptions/{id}/providers/Microsoft.Scheduler with /jobCollections, /history, /upcoming, /summaries, /forecast or /workers; /openapi.yaml, /job.schema.json, /docs, /healthz, /readyz, /metrics and /."}}`, got.body)
+				`/subscriptions/{id}/providers/Microsoft.Scheduler with /jobCollections, /history, /upcoming, /summaries, /forecast, /workers or /calendars; /openapi.yaml, /job.schema.json, /docs, /healthz, /readyz, /metrics and /."}}`, got.body)
 		}
 	}
 }

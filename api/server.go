@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -26,6 +27,7 @@ import (
 // returns jobs without secrets. Each part is beside the handlers that need it.
 type Scheduler interface {
 	Collections
+	Calendars
 	Operations
 	Jobs
 	Runs
@@ -149,7 +151,19 @@ func New(s Scheduler, o Options) http.Handler {
 		tooMany: rate.NewLimiter(1, 10),
 	}
 	table := srv.table()
-	return http.MaxBytesHandler(words(table).Canonical(srv.engine(table)), o.MaxBodyBytes)
+	return limitBodies(words(table).Canonical(srv.engine(table)), o.MaxBodyBytes)
+}
+
+// limitBodies limits what is read of bodies: those of calendars may be longer.
+func limitBodies(h http.Handler, most int64) http.Handler {
+	usual, long := http.MaxBytesHandler(h, most), http.MaxBytesHandler(h, max(most, job.MaxCalendarBodyBytes))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut && strings.Contains(job.NormalizeName(r.URL.Path), calendars+"/") {
+			long.ServeHTTP(w, r)
+			return
+		}
+		usual.ServeHTTP(w, r)
+	})
 }
 
 // engine returns the router with the routes of a table.

@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -49,6 +50,7 @@ var types = map[string]any{
 	"JobTrial": client.Trial{}, "WorkerList": client.Workers{}, "Worker": client.Worker{}, "TimeSpan": client.TimeSpan{}, "JobSummary": client.Summary{}, "JobDigest": client.Digest{}, "BulkQuestion": client.BulkQuestion{}, "BulkPreview": client.BulkPreview{}, "BulkJob": client.BulkJob{}, "BulkResult": client.BulkResult{}, "JobChangePreview": client.ChangePreview{}, "JobChangeRun": client.ChangeRun{}, "Forecast": client.Forecast{}, "ForecastStep": client.ForecastStep{}, "ForecastSecond": client.ForecastSecond{},
 	"ForecastFullest": client.ForecastFullest{}, "ForecastCount": client.ForecastCount{}, "RerunResult": client.Rerun{}, "UpcomingDefinition": client.Upcoming{}, "OperationStatus": client.Operation{},
 	"RecurrencePreview": client.Preview{}, "RecurrencePreviewResult": client.PreviewResult{},
+	"CalendarDefinition": client.Calendar{}, "CalendarProperties": client.CalendarProperties{}, "CalendarDay": client.CalendarDay{}, "CalendarPeriod": client.CalendarPeriod{},
 	"ErrorBody": client.ErrorBody{}, "ErrorDetail": client.ErrorDetail{}, "Index": client.Index{}, "Health": client.Health{},
 }
 
@@ -58,7 +60,7 @@ var others = map[string]string{
 	"JobCollectionPatch": "any value", "JobPatch": "any value", "Unread": "UnreadError", "Error": "Error has its body",
 	"BasicAuthentication": "HttpAuthentication", "ClientCertAuthentication": "HttpAuthentication", "OAuthAuthentication": "HttpAuthentication",
 	"NoAuthentication": "HttpAuthentication", "NotificationDeliveries": "a list of Delivery",
-	"JobCollectionListResult": "Page", "JobListResult": "Page", "JobHistoryListResult": "Page", "HistoryAcrossListResult": "Page",
+	"JobCollectionListResult": "Page", "CalendarListResult": "Page", "JobListResult": "Page", "JobHistoryListResult": "Page", "HistoryAcrossListResult": "Page",
 	"ChangeListResult": "Page", "RerunListResult": "Page", "UpcomingListResult": "Page", "JobSummaryListResult": "Summaries", "BulkListResult": "Page", "JobDigestListResult": "Page", "BulkSelection": "a text",
 }
 
@@ -290,6 +292,28 @@ var calls = map[string]func(context.Context, *client.Client) error{
 	},
 	"JobCollections_BulkDelete": func(ctx context.Context, c *client.Client) error {
 		return drained(c.Bulk(ctx, "c", client.BulkDelete, "s"))
+	},
+	"Calendars_List": func(ctx context.Context, c *client.Client) error {
+		_, err := c.CalendarsOf("c").Page(ctx, client.List{})
+		return errors.Join(err, drained(c.CalendarsOf("c").List(ctx, client.List{})))
+	},
+	"Calendars_Get": func(ctx context.Context, c *client.Client) error { return second(c.CalendarsOf("c").Get(ctx, "SE")) },
+	"Calendars_CreateOrUpdate": func(ctx context.Context, c *client.Client) error {
+		return second(c.CalendarsOf("c").Put(ctx, "SE", client.CalendarProperties{}))
+	},
+	"Calendars_Delete": func(ctx context.Context, c *client.Client) error {
+		return c.CalendarsOf("c").Delete(ctx, "SE", true)
+	},
+	"SubscriptionCalendars_List": func(ctx context.Context, c *client.Client) error {
+		_, err := c.CalendarsOf("").Page(ctx, client.List{})
+		return errors.Join(err, drained(c.CalendarsOf("").List(ctx, client.List{})))
+	},
+	"SubscriptionCalendars_Get": func(ctx context.Context, c *client.Client) error { return second(c.CalendarsOf("").Get(ctx, "SE")) },
+	"SubscriptionCalendars_CreateOrUpdate": func(ctx context.Context, c *client.Client) error {
+		return second(c.CalendarsOf("").Put(ctx, "SE", client.CalendarProperties{}))
+	},
+	"SubscriptionCalendars_Delete": func(ctx context.Context, c *client.Client) error {
+		return c.CalendarsOf("").Delete(ctx, "SE", true)
 	},
 	"Recurrence_Preview": func(ctx context.Context, c *client.Client) error { return second(c.Preview(ctx, client.Preview{})) },
 	"Service_Index":      func(ctx context.Context, c *client.Client) error { return second(c.Index(ctx)) },

@@ -28,7 +28,7 @@ type operation struct {
 // tryOuts are one for each operation, in an order in which they succeed. The jobs
 // are made in a collection that is disabled, so that none runs on its own.
 func tryOuts(target string) []operation {
-	here := map[string]string{"jobCollectionName": fmt.Sprintf("docs-%d", time.Now().UnixNano()), "jobName": "nightly"}
+	here := map[string]string{"jobCollectionName": fmt.Sprintf("docs-%d", time.Now().UnixNano()), "jobName": "nightly", "calendarName": "docs"}
 	gone := map[string]string{"jobCollectionName": here["jobCollectionName"], "operationId": "none"}
 	never := map[string]string{"jobCollectionName": here["jobCollectionName"], "jobName": here["jobName"], "executionName": "1-1"}
 	ok, created, missing := []string{"200"}, []string{"201"}, []string{"404"}
@@ -94,6 +94,14 @@ func tryOuts(target string) []operation {
 		{"Jobs_ListSummariesBySubscription", nil, "", ok},
 		{"Jobs_GetForecastBySubscription", nil, "", ok},
 		{"Jobs_PostForecastBySubscription", nil, "", ok},
+		{"Calendars_CreateOrUpdate", here, "", created},
+		{"Calendars_List", here, "", ok},
+		{"Calendars_Get", here, "", ok},
+		{"Calendars_Delete", here, "", ok},
+		{"SubscriptionCalendars_CreateOrUpdate", here, "", created},
+		{"SubscriptionCalendars_List", nil, "", ok},
+		{"SubscriptionCalendars_Get", here, "", ok},
+		{"SubscriptionCalendars_Delete", here, "", ok},
 		{"Jobs_Delete", here, "", ok},
 		{"JobCollections_Delete", here, "", changed},
 		{"Recurrence_Preview", nil, "", ok},

@@ -29,6 +29,7 @@ import (
 	"almanac/recurrence"
 	"almanac/workflows"
 	changes "almanac/workflows/bulk"
+	"almanac/workflows/calendar"
 	"almanac/workflows/installation"
 	"almanac/workflows/jobloop"
 	"almanac/workflows/notifier"
@@ -106,6 +107,8 @@ func New(o Options) worker.Worker {
 	w.RegisterWorkflowWithOptions(registries.Subscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
 	w.RegisterWorkflowWithOptions(installation.Workflow, workflow.RegisterOptions{Name: workflows.TypeInstallation})
 	w.RegisterWorkflowWithOptions(changes.Workflow, workflow.RegisterOptions{Name: workflows.TypeBulk})
+	w.RegisterWorkflowWithOptions(calendar.Workflow, workflow.RegisterOptions{Name: workflows.TypeCalendar})
+	w.RegisterWorkflowWithOptions(calendar.Directory, workflow.RegisterOptions{Name: workflows.TypeCalendars})
 	w.RegisterWorkflowWithOptions(trial.Workflow, workflow.RegisterOptions{Name: workflows.TypeTry})
 
 	runner := &activities.Runner{

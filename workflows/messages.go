@@ -38,6 +38,12 @@ type PutRequest struct {
 	Retarget bool          `json:"retarget,omitempty"` // as in ReplaceRequest
 }
 
+// A PutCalendarRequest replaces a calendar.
+type PutCalendarRequest struct {
+	Calendar job.Calendar `json:"calendar"`
+	Expected int          `json:"expected,omitempty"` // the generation that the caller read; 0 for any
+}
+
 // A RegisterRequest registers names for new jobs.
 type RegisterRequest struct {
 	Jobs    []RegisterJob  `json:"jobs"`

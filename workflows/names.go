@@ -17,6 +17,8 @@ const (
 	TypeNotifications = "Notifications" // delivers the alerts of a collection's jobs; see notification.Shard
 	TypeBulk          = "Bulk"          // changes many jobs of a collection
 	TypeTry           = "Try"           // sends the action of a definition once that is not saved
+	TypeCalendar      = "Calendar"      // a calendar
+	TypeCalendars     = "Calendars"     // the names of the calendars of a collection or a subscription
 )
 
 // Queries and signals of a [Job]. A job whose start is delayed handles signals when it begins.
@@ -41,7 +43,7 @@ const (
 	QueryNotifications = "notifications" // of a Collection: returns []job.Notification, with secrets
 	QueryDeliveries    = "deliveries"    // of Notifications: returns []notification.Delivery, newest first
 	SignalRaise        = "raise"         // of Notifications: takes []notification.Raised, at most 256 KiB of them
-	SignalEnd          = "end"           // of Notifications: the collection is gone
+	SignalEnd          = "end"           // of Notifications, Calendars and Calendar: the collection is gone
 	// SignalNotifying is of a Collection: alerts of its jobs are delivered by Notifications. It takes the number of the
 	// shard.
 	SignalNotifying = "notifying"
@@ -50,6 +52,12 @@ const (
 // Further queries of a [Subscription].
 const (
 	QueryCollections = "collections" // returns []string, each "resource group/name"
+)
+
+// Queries of calendars. QueryStatus, too, is one of a Calendar: it returns a job.KeptCalendar.
+const (
+	QuerySummary   = "summary"   // of a Calendar: likewise, without its days
+	QueryCalendars = "calendars" // of Calendars: returns []Registration, in order of their names
 )
 
 // ActivityPlan is the type of the activity that plans with another worker. It takes a plan.Request, and returns a
@@ -88,6 +96,7 @@ const (
 	ErrTypeConflict = "Conflict" // the state of the job or collection forbids it
 	ErrTypeStale    = "Stale"    // it was changed since the caller read it
 	ErrTypeGone     = wfclient.ErrTypeGone
+	ErrTypeFull     = "Full"    // there are as many as there may be
 	ErrTypeInvalid  = "Invalid" // the definition is invalid, or this worker cannot plan it
 	ErrTypeTooMany  = "TooMany" // it was asked for too often; details: how long to wait
 	ErrTypeSilent   = "Silent"  // it was done, but some jobs did not answer and may not know

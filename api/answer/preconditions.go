@@ -91,6 +91,14 @@ func (p Preconditions) AllowCollection(current *job.Collection) error {
 	return p.allowChange(true, current.Generation)
 }
 
+// AllowCalendar is allowChange for a calendar; nil for one that does not exist.
+func (p Preconditions) AllowCalendar(current *job.KeptCalendar) error {
+	if current == nil {
+		return p.allowChange(false, 0)
+	}
+	return p.allowChange(true, current.Generation)
+}
+
 func failed(format string, args ...any) error {
 	return &job.Error{Kind: job.KindPrecondition, Code: "PreconditionFailed", Message: fmt.Sprintf(format, args...)}
 }

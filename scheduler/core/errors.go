@@ -55,7 +55,7 @@ func (c *Client) Error(ctx context.Context, err error, missing *job.Error) error
 	}
 	if refused, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		switch refused.Type() {
-		case workflows.ErrTypeConflict:
+		case workflows.ErrTypeConflict, workflows.ErrTypeFull:
 			return job.Conflictf("%s", refused.Message())
 		case workflows.ErrTypeInvalid:
 			return &job.Error{Kind: job.KindInvalid, Code: "BadRequest", Message: refused.Message()}

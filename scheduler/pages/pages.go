@@ -5,6 +5,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"strconv"
@@ -37,6 +38,7 @@ type Source[I, T any] struct {
 	Items        []I
 	Deadline     time.Time         // no further workflows are queried after it; see [Deadline]
 	ID           func(I) string    // the workflow ID of an item
+	Query        string            // that returns the entry of an item; "": [workflows.QueryStatus]
 	Unreadable   func(I, string) T // the entry of an item that could not be read, with the reason
 	Matches      func(*T) bool     // the page's filter
 	Continuation func(I) string    // the continuation of a page that ends with the item
@@ -64,7 +66,7 @@ func Read[I, T any](
 		for i, item := range items {
 			ids[i] = l.ID(item)
 		}
-		entries := readEntries[T](ctx, c, ids, l.Deadline)
+		entries := readEntries[T](ctx, c, ids, cmp.Or(l.Query, workflows.QueryStatus), l.Deadline)
 		if ctx.Err() != nil {
 			return nil, "", ctx.Err()
 		}
@@ -74,7 +76,7 @@ func Read[I, T any](
 				continue
 			case e.err != nil:
 				c.Log.WarnContext(
-					ctx, "a job or job collection in a list could not be read", slog.String("id", ids[i]), slog.Any("error", e.err),
+					ctx, "a job, a job collection or a calendar in a list could not be read", slog.String("id", ids[i]), slog.Any("error", e.err),
 				)
 				e.status = l.Unreadable(items[i], core.Why(e.err))
 			}
@@ -118,7 +120,9 @@ func Resume(p listing.Page) (listing.Page, error) {
 
 // readEntries reads the statuses of workflows. Those that do not answer in time are queried once more, until
 // deadline at most.
-func readEntries[T any](ctx context.Context, c *core.Client, ids []string, deadline time.Time) []entry[T] {
+func readEntries[T any](
+	ctx context.Context, c *core.Client, ids []string, query string, deadline time.Time,
+) []entry[T] {
 	entries := make([]entry[T], len(ids))
 	all := make([]int, len(ids))
 	for i := range ids {
@@ -129,7 +133,7 @@ func readEntries[T any](ctx context.Context, c *core.Client, ids []string, deadl
 			ctx, cancel := context.WithTimeout(ctx, patience)
 			defer cancel()
 			e := &entries[indexes[n]]
-			e.err = c.AskOnce(ctx, ids[indexes[n]], workflows.QueryStatus, &e.status)
+			e.err = c.AskOnce(ctx, ids[indexes[n]], query, &e.status)
 		})
 		for _, i := range indexes {
 			if err := entries[i].err; err != nil && wfclient.IsTimeout(err) {

@@ -442,12 +442,14 @@ func (c *collection) remove(ctx workflow.Context) error {
 	})
 }
 
-// leave unregisters the collection from its subscription, and ends the delivery of its jobs' alerts.
+// leave unregisters the collection from its subscription, and ends the delivery of its jobs' alerts and its calendars.
 func (c *collection) leave(ctx workflow.Context) {
 	c.endShards(ctx)
+	calendars := workflow.SignalExternalWorkflow(ctx, c.Key.CalendarsWorkflowID(), "", workflows.SignalEnd, nil)
 	id := job.SubscriptionWorkflowID(c.Key.Subscription)
 	if err := workflow.SignalExternalWorkflow(ctx, id, "", workflows.SignalRemoved, c.registered()).Get(ctx, nil); err != nil {
 		workflow.GetLogger(ctx).Info("the subscription was not notified that the job collection is gone",
 			"collection", c.Key.ARMID(), "error", err)
 	}
+	_ = calendars.Get(ctx, nil) // most collections have none
 }

@@ -55,11 +55,11 @@ func TestJobsGetTheRulesOfNotificationsAndNeitherTargetsNorSecrets(t *testing.T)
 	require.EqualValues(t, 1<<2, next.Notifying)
 }
 
-func TestADeletedCollectionEndsTheDeliveryOfItsAlerts(t *testing.T) {
+func TestADeletedCollectionEndsTheDeliveryOfItsAlertsAndItsCalendars(t *testing.T) {
 	t.Parallel()
 	for _, notifying := range [][]int{nil, {0}, {0, 3, notification.Shards, 3}} {
 		h := newCollectionEnv(t, job.CollectionEnabled)
-		want := map[string]bool{}
+		want := map[string]bool{key.Collection.CalendarsWorkflowID(): true}
 		for i, shard := range notifying {
 			h.signal(time.Minute+time.Duration(i)*time.Second, workflows.SignalNotifying, shard)
 			want[key.Collection.NotificationsWorkflowID(shard)] = true

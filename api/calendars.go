@@ -1,0 +1,102 @@
+package api
+
+import (
+	"context"
+
+	"github.com/gin-gonic/gin"
+
+	"almanac/api/answer"
+	"almanac/api/odata"
+	"almanac/api/resource"
+	"almanac/api/route"
+	"almanac/internal/fields"
+	"almanac/job"
+	"almanac/job/input"
+	"almanac/job/listing"
+)
+
+// Calendars are those of a [Scheduler]. A scope is a collection, or a subscription if it has no other name.
+type Calendars interface {
+	// Calendars returns a page of calendars, by name and without their days, and its continuation.
+	Calendars(ctx context.Context, scope job.CollectionKey, p listing.Page) (found []job.KeptCalendar, next string, err error)
+	Calendar(ctx context.Context, k job.CalendarKey) (job.KeptCalendar, error)
+	// PutCalendar creates or replaces a calendar. check is as for [Collections.PutCollection].
+	PutCalendar(
+		ctx context.Context, k job.CalendarKey, c job.Calendar, check func(current *job.KeptCalendar) error,
+	) (stored job.KeptCalendar, created bool, err error)
+	// DeleteCalendar deletes a calendar, also one that jobs use if force is set.
+	DeleteCalendar(ctx context.Context, k job.CalendarKey, force bool, check func(current *job.KeptCalendar) error) error
+}
+
+func (s *server) listCalendars(c *gin.Context, scope job.CollectionKey) error {
+	read := func(ctx context.Context, p listing.Page) ([]job.KeptCalendar, string, error) {
+		return s.scheduler.Calendars(ctx, scope, p)
+	}
+	return replyPage(s, c, nil, read, resource.CalendarEntry)
+}
+
+func (s *server) getCalendar(c *gin.Context, k job.CalendarKey) error {
+	found, err := s.scheduler.Calendar(c.Request.Context(), k)
+	if err != nil {
+		return err
+	}
+	return answer.Tagged(c, found.Generation, resource.NewCalendar(found))
+}
+
+func (s *server) putCalendar(c *gin.Context, k job.CalendarKey) error {
+	check, err := calendarCheck(c)
+	if err != nil {
+		return err
+	}
+	body, err := route.ReadBody(c)
+	if err != nil {
+		return err
+	}
+	sent, err := input.ParseCalendar(body)
+	if err != nil {
+		return err
+	}
+	stored, created, err := s.scheduler.PutCalendar(c.Request.Context(), k, sent, check)
+	if err != nil {
+		return err
+	}
+	return answer.Changed(c, putStatus(created), stored.Generation, resource.NewCalendar(stored))
+}
+
+func (s *server) deleteCalendar(c *gin.Context, k job.CalendarKey) error {
+	check, err := calendarCheck(c)
+	if err != nil {
+		return err
+	}
+	force, err := flag(c, "force")
+	if err != nil {
+		return err
+	}
+	return replyEmpty(c, s.scheduler.DeleteCalendar(c.Request.Context(), k, force, check))
+}
+
+// flag returns whether a parameter of the query is true. One that is not there is false.
+func flag(c *gin.Context, name string) (bool, error) {
+	query, err := odata.ParseQuery(c.Request.URL.RawQuery)
+	if err != nil {
+		return false, err
+	}
+	switch given := query[job.NormalizeName(name)]; {
+	case len(given) == 0, len(given) == 1 && fields.SameName(given[0], "false"):
+		return false, nil
+	case len(given) == 1 && fields.SameName(given[0], "true"):
+		return true, nil
+	default:
+		bad := fields.Errors{List: []*job.FieldError{{Path: name, Code: fields.Invalid, Value: given[0], Allowed: "true or false, once"}}}
+		return false, route.BadRequest("The query is not valid", &bad)
+	}
+}
+
+// calendarCheck returns the check of the request's preconditions; nil if it has none.
+func calendarCheck(c *gin.Context) (func(*job.KeptCalendar) error, error) {
+	p, err := answer.PreconditionsOf(c.Request.Header)
+	if err != nil || !p.Given() {
+		return nil, err
+	}
+	return p.AllowCalendar, nil
+}

@@ -1,0 +1,38 @@
+package resource
+
+import "almanac/job"
+
+// A Calendar is a calendar of a job collection or a subscription.
+type Calendar struct {
+	ID         string `json:"id"`
+	Type       string `json:"type"`
+	Name       string `json:"name"`
+	Properties struct {
+		job.Calendar
+		Version int `json:"version"`
+		Entries int `json:"entries,omitempty"` // in a list, in place of the days
+	} `json:"properties"`
+}
+
+// NewCalendar returns the form of a calendar.
+func NewCalendar(c job.KeptCalendar) Calendar {
+	r := Calendar{ID: c.Key.ARMID(), Type: c.Key.Type(), Name: calendarName(c.Key)}
+	r.Properties.Calendar, r.Properties.Version, r.Properties.Entries = c.Calendar, c.Version, c.Listed
+	return r
+}
+
+// CalendarEntry returns an entry of a list of calendars.
+func CalendarEntry(c job.KeptCalendar) any {
+	if c.Unread != "" {
+		return unread(c.Key.ARMID(), c.Key.Type(), calendarName(c.Key), c.Unread)
+	}
+	return NewCalendar(c)
+}
+
+// calendarName returns the name of a calendar in its resource.
+func calendarName(k job.CalendarKey) string {
+	if k.Scope.Name == "" {
+		return k.Name
+	}
+	return k.Scope.Name + "/" + k.Name
+}

@@ -1,0 +1,65 @@
+package input
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"almanac/internal/fields"
+	"almanac/job"
+)
+
+var calendarMembers = fields.Names[job.Calendar]()
+
+// ParseCalendar parses the body of a PUT of a calendar, with its members under "properties" or at the top. The error is
+// an [*job.Error] of [job.KindInvalid] that lists every bad field.
+func ParseCalendar(body []byte) (job.Calendar, error) {
+	l := new(DefaultLimits())
+	l.JobBytes = job.MaxCalendarBodyBytes
+	p, err := parseEnvelope(body, l, envelope{what: "calendar", inside: calendarMembers})
+	if err != nil {
+		return job.Calendar{}, err
+	}
+	var c job.Calendar
+	p.Rules = fixedRules
+	p.Decode(p.properties, p.path, &c)
+	if weekend := p.properties.Member("weekendDays"); weekend != nil && c.WeekendDays == nil {
+		c.WeekendDays = []string{}
+	}
+	p.entries(&c)
+	if err := p.err("calendar"); err != nil {
+		return job.Calendar{}, err
+	}
+	return c, checkCalendarSize(&c)
+}
+
+// entries checks what tags cannot say of a calendar.
+func (p *parser) entries(c *job.Calendar) {
+	_, err := c.Table(0)
+	for _, f := range fields.Joined[*job.FieldError](err) {
+		path := p.BodyPath(p.pathOf(f.Path))
+		if list, rest, ok := strings.Cut(f.Path, "."); ok {
+			path = p.BodyPath(p.pathOf(list)) + "." + rest
+		}
+		if !p.Has(path) && !(f.Code == fields.Required && p.Has(p.pathOf(f.Path))) {
+			p.addAt(path, f)
+		}
+	}
+}
+
+// checkCalendarSize returns an error if a calendar takes more than it may, which names its longest list.
+func checkCalendarSize(c *job.Calendar) error {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	if len(text) <= job.MaxCalendarBytes {
+		return nil
+	}
+	e := badRequest("The calendar is not valid")
+	e.Fields = []*job.FieldError{{
+		Path: c.LongestList(), Code: fields.TooMany,
+		Allowed: fmt.Sprintf("so many that the calendar takes at most %d bytes (it takes %d)", job.MaxCalendarBytes, len(text)),
+	}}
+	return e
+}

@@ -1,0 +1,128 @@
+package calendar
+
+import (
+	"errors"
+	"slices"
+
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/job"
+	"almanac/workflows"
+	"almanac/workflows/internal/await"
+)
+
+// registrationsPerRun is after how many names and signals the list of names continues as new.
+const registrationsPerRun = 500
+
+// DirectoryInput is the input of a run of [Directory].
+type DirectoryInput struct {
+	Scope job.CollectionKey        `json:"scope"`
+	Names []workflows.Registration `json:"names,omitempty"` // in order of their names as they compare
+	Last  int                      `json:"last,omitempty"`  // the greatest number so far
+}
+
+// Directory keeps the names of the calendars of a collection or a subscription: at most [job.MaxCalendars]. A name may
+// have no calendar, if what registered it was interrupted. It ends with the collection.
+func Directory(ctx workflow.Context, in DirectoryInput) error {
+	if in.Scope.Subscription == "" {
+		return workflows.ErrForeign
+	}
+	d := &directory{DirectoryInput: in}
+	err := errors.Join(
+		workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryCalendars, func() ([]workflows.Registration, error) { return d.Names, nil },
+			workflow.QueryHandlerOptions{Description: "the names of the calendars"}),
+		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateRegister, d.register,
+			workflow.UpdateHandlerOptions{Validator: d.mayRegister, Description: "reserve a name for a new calendar"}),
+	)
+	if err != nil {
+		return err
+	}
+	d.removed = await.Signals(ctx, workflows.SignalRemoved, "a calendar is gone")
+	d.end = await.Signals(ctx, workflows.SignalEnd, "the job collection is gone, and its calendars with it")
+	return d.run(ctx)
+}
+
+type directory struct {
+	DirectoryInput
+	removed, end workflow.ReceiveChannel
+	changes      int
+}
+
+func (d *directory) run(ctx workflow.Context) error {
+	ctx, _ = workflow.NewDisconnectedContext(ctx) // a cancellation is ignored: the calendars stay listed
+	for d.changes < registrationsPerRun || d.removed.Len() > 0 || !workflow.AllHandlersFinished(ctx) {
+		err := workflow.Await(ctx, func() bool {
+			return d.removed.Len() > 0 || d.end.Len() > 0 || d.changes >= registrationsPerRun && workflow.AllHandlersFinished(ctx)
+		})
+		if err != nil {
+			return err
+		}
+		for d.removed.Len() > 0 {
+			var r workflows.Registration
+			d.removed.ReceiveAsync(&r)
+			d.changes++
+			if i, found := d.find(r.Name); found && (r.Number == 0 || d.Names[i].Number == r.Number) {
+				d.Names = slices.Delete(d.Names, i, i+1)
+			}
+		}
+		if d.end.Len() > 0 {
+			d.leave(ctx)
+			return nil
+		}
+	}
+	return workflow.NewContinueAsNewError(ctx, workflows.TypeCalendars, d.DirectoryInput)
+}
+
+// leave ends the calendars, whose collection is gone.
+func (d *directory) leave(ctx workflow.Context) {
+	for _, r := range d.Names {
+		k := d.Scope.Calendar(r.Name)
+		if err := workflow.SignalExternalWorkflow(ctx, k.WorkflowID(), "", workflows.SignalEnd, nil).Get(ctx, nil); err != nil {
+			workflow.GetLogger(ctx).Info("a calendar was gone before its job collection", "calendar", k.ARMID(), "error", err)
+		}
+	}
+	d.Names = nil
+}
+
+// find returns where a name is, or would be.
+func (d *directory) find(name string) (int, bool) {
+	return slices.BinarySearchFunc(d.Names, job.NormalizeName(name), func(r workflows.Registration, name string) int {
+		switch own := job.NormalizeName(r.Name); {
+		case own < name:
+			return -1
+		case own > name:
+			return 1
+		}
+		return 0
+	})
+}
+
+func (d *directory) mayRegister(_ workflow.Context, name string) error { return d.room(name) }
+
+func (d *directory) room(name string) error {
+	if d.end.Len() > 0 {
+		return workflows.Refuse(workflows.ErrTypeGone, "the job collection is being deleted")
+	}
+	if _, found := d.find(name); !found && len(d.Names) >= job.MaxCalendars {
+		return workflows.Refusef(workflows.ErrTypeFull, "There are %d calendars already, which is the limit. Delete one first.", len(d.Names))
+	}
+	return nil
+}
+
+// register registers a name, once more if it is registered already: it is then the first spelling that counts, and a new
+// number.
+func (d *directory) register(ctx workflow.Context, name string) (workflows.Registration, error) {
+	if err := d.room(name); err != nil {
+		return workflows.Registration{}, err
+	}
+	d.changes++
+	d.Last = max(int(workflow.Now(ctx).UnixMicro()), d.Last+1000)
+	r := workflows.Registration{Name: name, Number: d.Last}
+	if i, found := d.find(name); found {
+		d.Names[i].Number = r.Number
+		return d.Names[i], nil
+	} else { //nolint:revive // i is where the name belongs
+		d.Names = slices.Insert(d.Names, i, r)
+	}
+	return r, nil
+}

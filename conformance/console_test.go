@@ -41,6 +41,9 @@ func TestTheConsole(t *testing.T) {
 		{"the next runs follow what is typed", nextRunsFollow}, {"an unsaved page asks before it is left", unsavedPageAsks},
 		{"many jobs are disabled, and enabled again", manyAreDisabled}, {"a list shows what is new without moving", listShowsWhatIsNew},
 		{"keys do what links do", keysDoWhatLinksDo}, {"a view is kept", viewIsKept}, {"what others wrote stays text", whatOthersWrote},
+		{"the JSON has an editor", jsonHasAnEditor}, {"the name stays", nameStays}, {"an action is tried", actionIsTried},
+		{"a change of others is shown", changeOfOthersIsShown}, {"hundreds are disabled, and enabled again", hundredsAreDisabled},
+		{"pages work without scripts", pagesWorkWithoutScripts}, {"keys reach all", keysReachAll}, {"colours are forced", coloursAreForced},
 		{"pages fit, and are accessible", pagesFit}, {"paths have the prefix", pathsHaveThePrefix},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.test(t, s) })
@@ -149,10 +152,7 @@ func newcomerSeesARun(t *testing.T, s *consoleTest) {
 
 func newcomerWithoutScripts(t *testing.T, s *consoleTest) {
 	ctx := s.tab(t)
-	do(ctx, t, chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
-		_, err := cdp.Call(ctx, tab, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
-		return err
-	}))
+	s.scripts(ctx, t, false)
 	s.open(ctx, t, "/new?collection=default")
 	fill(ctx, t, "#f-name", "plain")
 	fill(ctx, t, "#f-uri", s.target)

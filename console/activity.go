@@ -163,7 +163,7 @@ func (s *Console) activity(p *page) error {
 		v.Lost = p.lost(err)
 	}
 	if v.Causal && jobs > 0 {
-		v.Read = count(jobs-min(jobs, len(v.unread.names))) + " of " + plural(jobs, "job", "jobs") + " read"
+		v.Read = jobsRead(jobs, slices.Collect(maps.Keys(v.unread.names)))
 		v.Whole = v.Lost == "" && !v.More && len(v.unread.names) == 0
 	}
 	if q.Get("before") == "" {

@@ -48,8 +48,8 @@ type editView struct {
 	fresh bool // nobody has written anything yet: only when it runs is shown
 }
 
-// A listedError is an error, and the field that it is about.
-type listedError struct{ Field, Message string }
+// A listedError is an error, the field that it is about, and the member of the body.
+type listedError struct{ Field, Message, Target string }
 
 // An otherChange is a change that somebody made while the job was edited.
 type otherChange struct {

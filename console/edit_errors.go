@@ -37,7 +37,7 @@ func (v *editView) fail(err error) {
 	for _, d := range e.Details {
 		field := fieldOf(d.Target)
 		v.Errors[field] = append(v.Errors[field], d.Message)
-		v.Listed = append(v.Listed, listedError{field, d.Message})
+		v.Listed = append(v.Listed, listedError{field, d.Message, d.Target})
 	}
 }
 

@@ -49,12 +49,15 @@ func (s *Console) explain(p *page) error {
 	collection, name := p.names()
 	at := strings.Replace(strings.TrimSpace(p.r.URL.Query().Get("at")), " ", "T", 1)
 	v := &explainView{Collection: collection, Name: name, Path: jobPath(collection, name), At: at, Heading: "Why?"}
+	clock := p.Clock
+	v.Zone = "the job’s zone"
 	j, err := s.client.Job(p.ctx, collection, name)
-	if err != nil {
+	switch status := client.StatusOf(err); {
+	case err == nil:
+		v.Zone, clock = zoneOf(&j.Properties), p.Clock.For(j.Properties.Recurrence)
+	case status == http.StatusNotFound, status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return err
-	}
-	v.Zone = zoneOf(&j.Properties)
-	clock := p.Clock.For(j.Properties.Recurrence)
+	} // otherwise it does not answer, and what is on record says why
 	e, err := s.client.Explain(p.ctx, collection, name, at)
 	if client.StatusOf(err) == http.StatusBadRequest {
 		v.Wrong = err.Error()

@@ -36,6 +36,8 @@ type incidentView struct {
 	NoChange  string
 	Jobs      int    // of the scope
 	JobsRead  int    // of which the changes were read
+	More      int    // changes beyond those
+	OfSome    string // of how many collections changes and alerts were read; "" for all
 	Read      string // of how many jobs the histories were read
 	Whole     bool   // all of them, and all entries
 	Workers   []workerRow
@@ -234,17 +236,29 @@ func (c clock) window(fromText, toText string) (from, to time.Time, problem stri
 // field returns a time as the field of a window has it.
 func (c clock) field(t time.Time) string {
 	t = t.In(c.Now.Location())
+	form := "2006-01-02 15:04"
 	if t.Second() != 0 {
-		return t.Format("2006-01-02 15:04:05")
+		form = "2006-01-02 15:04:05"
 	}
-	return t.Format("2006-01-02 15:04")
+	text := t.Format(form)
+	if same, err := time.ParseInLocation(form, text, t.Location()); err != nil || !same.Equal(t) { // this hour is there twice
+		return t.Format(time.RFC3339)
+	}
+	return text
 }
 
 // heading returns a window, for people.
 func (c clock) heading(from, to time.Time) string {
 	from, to = from.In(c.Now.Location()), to.In(c.Now.Location())
-	if from.Format(time.DateOnly) == to.Format(time.DateOnly) {
-		return from.Format("Monday 2 January 2006, 15:04") + " to " + to.Format("15:04")
+	form := "15:04"
+	if from.Second()+to.Second() > 0 {
+		form = "15:04:05"
 	}
-	return from.Format("Monday 2 January 2006, 15:04") + " to " + to.Format("Monday 2 January, 15:04")
+	if from.Format("-07") != to.Format("-07") { // the clock changes between
+		form += " MST"
+	}
+	if from.Format(time.DateOnly) == to.Format(time.DateOnly) {
+		return from.Format("Monday 2 January 2006, "+form) + " to " + to.Format(form)
+	}
+	return from.Format("Monday 2 January 2006, "+form) + " to " + to.Format("Monday 2 January, "+form)
 }

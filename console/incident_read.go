@@ -2,7 +2,9 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"net/http"
 	"slices"
@@ -43,12 +45,16 @@ type incident struct {
 	cut     time.Time // entries before it were not read, since there are too many; zero: all were
 	cutLate bool      // so it is with what became of occurrences long after the window
 	unread  map[string]string
+	broken  error           // why not all entries were read
 	failing map[string]bool // jobs whose last execution failed
 	failed  bool            // whether failing was read
 
 	collections []string
-	jobs        int // of the scope
-	jobsRead    int // of which the changes were read
+	readOf      int  // collections whose changes and alerts were read
+	allOf       int  // collections of the scope, as far as they are known
+	uncounted   bool // how many jobs there are is not known
+	jobs        int  // of the scope
+	jobsRead    int  // of which the changes were read
 	changes     []incidentChange
 	noChanges   string
 	alerts      []alertRow
@@ -89,15 +95,17 @@ func (p *page) readIncident(v *incidentView, from, to time.Time) (*incident, err
 	var listed error
 	for c, err := range p.api().Collections(p.ctx, client.List{Top: readCollections}) {
 		if _, unread := errors.AsType[*client.UnreadError](err); unread {
+			f.allOf++
 			continue
 		}
 		if listed = err; err != nil {
 			break
 		}
+		f.allOf++
 		v.Scopes = append(v.Scopes, c.Name)
 	}
-	if f.collections = v.Scopes; v.Scope != "" {
-		f.collections = []string{v.Scope}
+	if f.collections = slices.Clone(v.Scopes); v.Scope != "" {
+		f.collections, f.allOf, listed = []string{v.Scope}, 1, nil
 		if !slices.Contains(v.Scopes, v.Scope) {
 			v.Scopes = append(v.Scopes, v.Scope)
 		}
@@ -105,53 +113,135 @@ func (p *page) readIncident(v *incidentView, from, to time.Time) (*incident, err
 	if err := f.readEntries(); err != nil {
 		return nil, err
 	}
+	f.urgentFirst()
 	if listed != nil {
-		v.Notes = append(v.Notes, "The job collections could not be read: "+p.lost(listed))
+		f.uncounted = true
+		v.Notes = append(v.Notes, "Not all job collections could be listed, so their changes and alerts are not all here: "+p.lost(listed))
 	}
 	names := f.readJobs(v)
-	_ = eachOf(4, func(i int) error { // each says itself what could not be read
-		[]func(){func() { f.readChanges(names) }, f.readAlerts, f.readExamples, f.readWorkers}[i]()
+	_ = eachOf(5, func(i int) error { // each says itself what could not be read
+		[]func(){func() { f.readChanges(names) }, f.readAlerts, f.readExamples, f.readWorkers, f.readLateSuccess}[i]()
 		return nil
 	})
 	f.sortWorkers()
 	return f, nil
 }
 
+// urgentFirst brings the collections in an order in which those come first that have something that did not go well.
+func (f *incident) urgentFirst() {
+	bad := map[string]int{}
+	for _, d := range f.all {
+		if d.outcome != client.OutcomeCompleted || d.isLate() {
+			bad[d.collection]++
+		}
+	}
+	slices.SortStableFunc(f.collections, func(a, b string) int { return bad[b] - bad[a] })
+}
+
+// skippedBefore is how long before a window occurrences of it can have been skipped for a report to have them.
+const skippedBefore = 7 * 24 * time.Hour
+
 // readEntries reads the entries of the histories. Those of the window and for a while after it are read whole; later ones
-// only where they may be about what was due in it.
+// only where they may be about what was due in it, and earlier ones where it was cancelled beforehand. What is read is
+// kept if not all can be.
 func (f *incident) readEntries() error {
+	p := f.page
+	whole := p.ctx
+	ctx, cancel := context.WithTimeout(whole, incidentTime*2/3) // the rest of the time is for all else
+	defer func() { cancel(); p.ctx = whole }()
+	p.ctx = ctx
 	since := "startTime ge " + string(client.At(f.from))
 	f.until = f.to.Add(incidentAfter)
-	filters := []string{joinedFilter(since, "startTime lt "+string(client.At(f.until)))}
-	if f.until.Before(f.page.Clock.Now) {
+	filters := []string{
+		joinedFilter(since, "startTime lt "+string(client.At(f.until))),
+		joinedFilter("startTime ge "+string(client.At(f.from.Add(-skippedBefore))), "startTime lt "+string(client.At(f.from)), "status eq Cancelled"),
+	}
+	if f.until.Before(p.Clock.Now) {
 		after := "startTime ge " + string(client.At(f.until))
 		for _, kind := range []string{"status eq Missed", "status eq Skipped", "status eq Cancelled", "status eq Failed", "lateness ge PT1H"} {
 			filters = append(filters, joinedFilter(after, kind))
 		}
 	}
-	return each(len(filters), func(i int) error {
-		read := 0 // with the jobs that could not be read, which a list counts as well
-		for e, err := range f.page.api().HistoryAcross(f.page.ctx, f.scope, client.List{Filter: filters[i], Top: incidentEntries}) {
-			if unread, ok := errors.AsType[*client.UnreadError](err); ok {
-				f.mu.Lock()
-				f.unread[unread.Name] = unread.Reason
-				f.mu.Unlock()
-				read++
-				continue
-			}
+	errs := eachOf(len(filters), func(i int) error { return f.readList(filters[i], i == 0) })
+	for _, err := range errs {
+		if err == nil {
+			continue
+		}
+		if status := client.StatusOf(err); status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusBadRequest || status == http.StatusNotFound {
+			return err
+		}
+		f.broken = err
+	}
+	return nil
+}
+
+// readList reads the entries of a filter, newest first. Of those of the window it notes from when on they were read.
+func (f *incident) readList(filter string, window bool) error {
+	read := 0 // with the jobs that could not be read, which a list counts as well
+	var at time.Time
+	for e, err := range f.page.api().HistoryAcross(f.page.ctx, f.scope, client.List{Filter: filter, Top: incidentEntries}) {
+		unread, isUnread := errors.AsType[*client.UnreadError](err)
+		f.mu.Lock()
+		switch {
+		case isUnread:
+			f.unread[unread.Name] = unread.Reason
+		case err == nil:
+			f.take(&e)
+			at = e.Properties.StartTime
+		}
+		read++
+		cut := err != nil && !isUnread || read >= incidentEntries
+		switch {
+		case cut && window && at.IsZero():
+			f.cut = f.until
+		case cut && window:
+			f.cut = at.Truncate(time.Second).Add(time.Second)
+		case cut:
+			f.cutLate = true
+		}
+		f.mu.Unlock()
+		if err != nil && !isUnread {
+			return err
+		}
+	}
+	return nil
+}
+
+// lateSuccess is for how long after a window retries are looked for that succeeded.
+const lateSuccess = 24 * time.Hour
+
+// readLateSuccess reads whether executions that had failed when the reading of all entries ended have succeeded since.
+func (f *incident) readLateSuccess() {
+	if !f.until.Before(f.page.Clock.Now) {
+		return
+	}
+	byJob, names := map[string]*dueEntry{}, []string{}
+	for _, d := range f.sorted() {
+		if d.outcome == client.OutcomeFailed && !d.open && byJob[d.job()] == nil && len(names) < incidentJobs {
+			byJob[d.job()], names = d, append(names, d.job())
+		}
+	}
+	filter := joinedFilter("startTime ge "+string(client.At(f.until)), "startTime lt "+string(client.At(f.until.Add(lateSuccess))), "status eq Completed")
+	errs := eachOf(len(names), func(i int) error {
+		d := byJob[names[i]]
+		for e, err := range f.page.api().History(f.page.ctx, d.collection, d.name, client.List{Filter: filter, Top: 3 * perPage}) {
 			if err != nil {
 				return err
 			}
+			e.Name = d.job()
 			f.mu.Lock()
 			f.take(&e)
-			if read++; read >= incidentEntries && i == 0 {
-				f.cut = e.Properties.StartTime.Truncate(time.Second).Add(time.Second)
-			}
-			f.cutLate = f.cutLate || read >= incidentEntries && i > 0
 			f.mu.Unlock()
 		}
 		return nil
 	})
+	for _, err := range errs {
+		if err != nil && !client.IsNotFound(err) {
+			f.mu.Lock()
+			f.broken = err
+			f.mu.Unlock()
+		}
+	}
 }
 
 // take takes an entry into the balance, if it is of an occurrence that was due in the window.
@@ -177,7 +267,7 @@ func (f *incident) take(e *client.History) {
 	if d.began.IsZero() || q.StartTime.Before(d.began) {
 		d.began = q.StartTime
 	}
-	if q.RetryCount > d.attempt || q.RetryCount == d.attempt && !q.StartTime.Before(d.last) {
+	if at := q.StartTime.Compare(d.last); d.last.IsZero() || at > 0 || at == 0 && q.RetryCount > d.attempt {
 		d.attempt, d.last, d.outcome, d.said = q.RetryCount, q.StartTime, q.Status, saidOf(q.Message)
 	}
 }
@@ -203,6 +293,7 @@ func (f *incident) readJobs(v *incidentView) (names []string) {
 	}
 	found, err := f.page.summariesOf(f.scope, client.Search{}, incidentJobs)
 	if err != nil {
+		f.uncounted = true
 		v.Notes = append(v.Notes, "The jobs could not be read: "+f.page.lost(err))
 	}
 	for i := range found.Value {
@@ -265,6 +356,7 @@ func (p *page) summariesOf(of client.Scope, s client.Search, n int) (all client.
 func (f *incident) readChanges(names []string) {
 	p := f.page
 	collections := f.collections[:min(len(f.collections), incidentCollections)]
+	f.readOf = len(collections)
 	read := func(i int) error {
 		if i < len(collections) {
 			name := collections[i]
@@ -310,10 +402,12 @@ func together(all []incidentChange) (fewer []incidentChange) {
 
 // addChanges adds the changes of the window from a list, newest first.
 func (f *incident) addChanges(what, link string, all iter.Seq2[client.Change, error]) error {
+	read := 0
 	for c, err := range all {
 		if err != nil {
 			return err
 		}
+		read++
 		q := &c.Properties
 		if q.EventTimestamp.Before(f.from) {
 			return nil
@@ -327,6 +421,9 @@ func (f *incident) addChanges(what, link string, all iter.Seq2[client.Change, er
 			f.changes = append(f.changes, row)
 			f.mu.Unlock()
 		}
+	}
+	if read >= incidentChanges.Top {
+		return fmt.Errorf("only the newest %d of %s are read", incidentChanges.Top, what)
 	}
 	return nil
 }

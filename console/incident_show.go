@@ -34,10 +34,39 @@ func (f *incident) show(p *page, v *incidentView) {
 	v.Workers, v.NoWorkers = f.rows[:min(len(f.rows), shownWorkers)], f.noWorkers
 	v.MoreCame = len(f.rows) - len(v.Workers)
 	v.Jobs, v.JobsRead = f.jobs, f.jobsRead
-	v.Whole = f.cut.IsZero() && !f.cutLate && len(f.unread) == 0 && f.jobs > 0
-	v.Read = count(f.jobs-min(f.jobs, len(f.unread))) + " of " + plural(f.jobs, "job", "jobs") + " read"
+	v.More = len(f.changes) - len(v.Changes)
+	if f.readOf < f.allOf {
+		v.OfSome = "Those of " + ofMost(f.readOf, f.allOf) + " job collections were read, first of those with something that did not go well."
+	}
+	f.completeness(v)
 	f.facts(p, v, all)
 	f.say(v, all)
+}
+
+// completeness says of how many jobs the histories were read.
+func (f *incident) completeness(v *incidentView) {
+	v.Whole = f.cut.IsZero() && !f.cutLate && f.broken == nil && !f.uncounted && len(f.unread) == 0 && f.jobs > 0
+	if f.uncounted {
+		v.Read = "How many jobs there are is not known"
+		return
+	}
+	v.Read = jobsRead(f.jobs, slices.Collect(maps.Keys(f.unread)))
+}
+
+// jobsRead says how many of some jobs were read, by the names of jobs and collections that were not.
+func jobsRead(jobs int, unread []string) string {
+	collections := 0
+	for _, name := range unread {
+		if !strings.Contains(name, "/") {
+			collections++
+		}
+	}
+	jobs = max(0, jobs-collections) // each counts as one
+	text := count(max(0, jobs-(len(unread)-collections))) + " of " + plural(jobs, "job", "jobs") + " read"
+	if collections > 0 {
+		text += ", and none of " + plural(collections, "collection", "collections") + " whose jobs are not counted"
+	}
+	return text
 }
 
 // balance adds the parts of what was due.
@@ -68,7 +97,7 @@ func (f *incident) balance(v *incidentView, all []*dueEntry) {
 	add("miss", "missed", "lost", "#missed")
 	add("skip", "skipped", "", "#skipped")
 	add("cancel", "cancelled", "", "#cancelled")
-	add("run", "not ended", "", "")
+	add("run", "not ended", "", "#open")
 }
 
 // part returns the part of the balance that an occurrence is in.
@@ -84,10 +113,13 @@ func (f *incident) notes(v *incidentView) {
 	add := func(format string, values ...any) { v.Notes = append(v.Notes, fmt.Sprintf(format, values...)) }
 	clock := f.page.Clock
 	if !f.cut.IsZero() {
-		add("There are %s entries or more: only what was due from %s on is counted. Choose a shorter time, or one collection.", count(incidentEntries), clock.text(f.cut, ""))
+		add("There are %s entries or more, or the rest could not be read: only what was due from %s on is counted. Choose a shorter time, or one collection.", count(incidentEntries), clock.text(f.cut, ""))
 	}
 	if f.cutLate {
 		add("There are %s entries of a kind or more after it: what was missed or failed long after it was due is not all here.", count(incidentEntries))
+	}
+	if f.broken != nil {
+		add("Not all entries could be read: %s", f.page.lost(f.broken))
 	}
 	if n := len(f.unread); n > 0 {
 		some := slices.Sorted(maps.Keys(f.unread))
@@ -101,7 +133,7 @@ func (f *incident) notes(v *incidentView) {
 // groups adds what did not go well, by cause.
 func (f *incident) groups(p *page, v *incidentView, all []*dueEntry) {
 	for _, g := range []struct{ id, heading, mark string }{
-		{"failed", "Failed", "fail"}, {"missed", "Missed", "miss"}, {"late", "Late", "warn"}, {"skipped", "Skipped", "skip"}, {"cancelled", "Cancelled", "cancel"},
+		{"failed", "Failed", "fail"}, {"open", "Not ended", "run"}, {"missed", "Missed", "miss"}, {"late", "Late", "warn"}, {"skipped", "Skipped", "skip"}, {"cancelled", "Cancelled", "cancel"},
 	} {
 		group := incidentGroup{ID: g.id, Heading: g.heading, Mark: g.mark, Still: g.mark == "fail" && f.failed}
 		byCause, order := map[string][]*dueEntry{}, []string{}
@@ -120,6 +152,8 @@ func (f *incident) groups(p *page, v *incidentView, all []*dueEntry) {
 			continue
 		}
 		switch group.Note = plural(total, "occurrence", "occurrences"); g.mark {
+		case "run":
+			group.Note = plural(total, "execution waits", "executions wait") + " for a retry, by the cause of the last attempt"
 		case "fail":
 			group.Note = plural(total, "execution", "executions") + ", by cause"
 		case "warn":
@@ -210,7 +244,7 @@ func (f *incident) facts(p *page, v *incidentView, all []*dueEntry) {
 		if s := spans[host]; s != nil && d.outcome == client.OutcomeCompleted && d.last.After(s.last.last) && s.again == nil && host != "" {
 			s.again = d
 		}
-		if d.part() != "fail" && d.part() != "miss" {
+		if d.part() != "fail" && d.part() != "miss" && d.part() != "run" {
 			continue
 		}
 		key := host
@@ -246,7 +280,7 @@ func (f *incident) facts(p *page, v *incidentView, all []*dueEntry) {
 		add(c.at, "edit", c.Who+" "+c.What, c.subjects(), c.Link)
 	}
 	for _, a := range f.alerts {
-		add(a.at, "warn", "An alert was sent to "+a.To, strings.TrimSuffix(a.Status+", "+a.Answer, ", "), "")
+		add(a.at, "warn", map[bool]string{true: "An alert could not be sent to ", false: "An alert was sent to "}[a.Mark == "fail"]+a.To, strings.TrimSuffix(a.Status+", "+a.Answer, ", "), "")
 	}
 	slices.SortStableFunc(facts, func(a, b incidentFact) int { return a.at.Compare(b.at) })
 	if len(facts) > shownFacts {
@@ -285,11 +319,8 @@ func (f *incident) say(v *incidentView, all []*dueEntry) {
 		add("Nothing is recorded that was due then.", "")
 		return
 	}
-	for _, w := range f.workers {
-		if !w.gone.IsZero() {
-			add(w.Text+" ", "")
-			break
-		}
+	if text := f.absences(); text != "" {
+		add(text+" ", "")
 	}
 	if n["ok"] == len(all) && n["late"] == 0 {
 		if len(all) == 1 {
@@ -333,4 +364,21 @@ func (f *incident) say(v *incidentView, all []*dueEntry) {
 			add(" Now "+plural(still, "of these jobs fails.", "of these jobs fail."), "")
 		}
 	}
+}
+
+// absences says when no worker was there; "" for never.
+func (f *incident) absences() (text string) {
+	n, sum := 0, time.Duration(0)
+	for _, w := range f.workers {
+		if w.gone.IsZero() {
+			continue
+		}
+		if n, sum = n+1, sum+w.back.Sub(w.gone); n == 1 {
+			text = w.Text
+		}
+	}
+	if n > 1 {
+		text = strings.TrimSuffix(text, ".") + fmt.Sprintf(", and %s more, %s in all.", plural(n-1, "time", "times"), length(sum.Truncate(time.Second)))
+	}
+	return text
 }

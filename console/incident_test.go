@@ -128,7 +128,7 @@ func TestAReportSaysWhatItLacks(t *testing.T) {
 	b := browse(t, answers(h, "/history", silent), console.Options{})
 	b.get(nightPath).has("1 of 2 jobs read</b>.", "such as that of reports/b: Its worker does not answer.")
 	b.get("/console/activity").has("1 of 2 jobs read.")
-	browse(t, h, console.Options{}).get("/console/activity").has("2 of 2 jobs read: it is complete.")
+	browse(t, h, console.Options{}).get("/console/activity").has("2 of 2 jobs read: it is complete for jobs that exist")
 }
 
 // A reader sees the whole report, and markup in what is shown stays text.
@@ -162,8 +162,8 @@ func TestAReportSaysWhichWorkersCameAndWent(t *testing.T) {
 		}}
 	b := browse(t, answers(h, "/workers", workers), console.Options{})
 	b.get(nightPath).has("No worker checked in between 01:41:20 and 01:52:20, for 11 min.", `class="c-band"`, "The worker 1@gone checked in for the last time, and was lost",
-		"The worker 2@&lt;here&gt; checked in for the first time", "1.0.0, time zones 2026b", "1 gap, 1 min in all", "1 of 1 job read</b>: it is complete.")
-	b.get(nightPath+"&as=markdown").has("No worker checked in between 01:41:20 and 01:52:20", "1 of 1 job read: it is complete.")
+		"The worker 2@&lt;here&gt; checked in for the first time", "1.0.0, time zones 2026b", "1 gap, 1 min in all", "1 of 1 job read</b>: it is complete for jobs that exist")
+	b.get(nightPath+"&as=markdown").has("No worker checked in between 01:41:20 and 01:52:20", "1 of 1 job read: it is complete for jobs that exist")
 
 	denied := &meddler{Handler: h, instead: func(w http.ResponseWriter, r *http.Request) bool {
 		if !strings.HasSuffix(r.URL.Path, "/workers") {

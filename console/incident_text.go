@@ -31,8 +31,9 @@ func (v *incidentView) markdown(p *page, link string) string {
 		for _, part := range v.Parts {
 			sum = append(sum, count(part.N)+" "+part.Text)
 		}
-		line("**Balance**: %s due = %s. %s%s.\n", count(v.Due), strings.Join(sum, " + "), v.Read, map[bool]string{true: ": it is complete"}[v.Whole])
+		line("**Balance**: %s due = %s.", count(v.Due), strings.Join(sum, " + "))
 	}
+	line("%s%s.%s\n", v.Read, map[bool]string{true: ": " + completeText}[v.Whole], map[bool]string{true: " " + plural(v.Manual, "run", "runs") + " by hand not counted."}[v.Manual > 0])
 	for _, g := range v.Groups {
 		line("## %s\n\n%s\n", g.Heading, g.Note)
 		for _, row := range g.Rows {
@@ -77,31 +78,79 @@ func (v *incidentView) listsInMarkdown(line func(string, ...any)) {
 		}
 		line("")
 	}
-	if len(v.Changes) > 0 {
-		line("## Changed\n")
-		for _, c := range v.Changes {
-			line("- %s %s: %s %s", c.At.Text, plainMarkdown(c.Who), plainMarkdown(c.subjects()), plainMarkdown(c.What))
-			for _, d := range c.Diffs {
-				if d.Hidden {
-					line("  - %s: a secret changed", plainMarkdown(d.Path))
-					continue
-				}
-				line("  - %s: %s → %s", plainMarkdown(d.Path), plainMarkdown(d.From), plainMarkdown(d.To))
-			}
+	v.changesInMarkdown(line)
+	line("## Workers\n")
+	lineIf(line, v.NoWorkers)
+	for _, w := range v.Workers {
+		times := ""
+		if w.Came != nil {
+			times += ", came " + w.Came.Text
 		}
-		line("")
+		if w.Went != nil {
+			times += ", " + w.How + ", last check-in " + w.Went.Text
+		}
+		line("- %s%s%s", plainMarkdown(w.Name), plainMarkdown(prefixed(", ", w.Version)), times+prefixed(", ", w.Gaps))
 	}
-	if len(v.Alerts) > 0 {
-		line("## Alerts\n")
-		for _, a := range v.Alerts {
-			line("- %s %s: %s", a.At.Text, plainMarkdown(a.To), plainMarkdown(strings.TrimSuffix(a.Status+", "+a.Answer, ", ")))
-		}
-		line("")
+	line("\n## Alerts\n")
+	lineIf(line, v.NoAlerts)
+	lineIf(line, v.OfSome)
+	if len(v.Alerts) == 0 && v.NoAlerts == "" {
+		line("None.")
+	}
+	for _, a := range v.Alerts {
+		line("- %s %s: %s", a.At.Text, plainMarkdown(a.To), plainMarkdown(strings.TrimSuffix(a.Status+", "+a.Answer, ", ")))
 	}
 }
 
+// changesInMarkdown adds who changed what.
+func (v *incidentView) changesInMarkdown(line func(string, ...any)) {
+	line("## Changed\n")
+	lineIf(line, v.NoChange)
+	lineIf(line, v.OfSome)
+	if len(v.Changes) == 0 && v.NoChange == "" {
+		line("Nothing.")
+	}
+	for _, c := range v.Changes {
+		line("- %s %s: %s %s%s", c.At.Text, plainMarkdown(c.Who), plainMarkdown(c.subjects()), plainMarkdown(c.What), plainMarkdown(prefixed(": ", c.Message)))
+		for _, d := range c.Diffs {
+			if d.Hidden {
+				line("  - %s: a secret changed", plainMarkdown(d.Path))
+				continue
+			}
+			line("  - %s: %s → %s", plainMarkdown(d.Path), plainMarkdown(d.From), plainMarkdown(d.To))
+		}
+	}
+	if v.More > 0 {
+		line("- %s more", count(v.More))
+	}
+	if v.JobsRead < v.Jobs {
+		line("\nThe changes of %s of %s were read.", count(v.JobsRead), plural(v.Jobs, "job", "jobs"))
+	}
+	line("")
+}
+
+// lineIf adds a sentence, if there is one.
+func lineIf(line func(string, ...any), text string) {
+	if text != "" {
+		line("%s\n", plainMarkdown(text))
+	}
+}
+
+// prefixed returns a text after a prefix; "" for none.
+func prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}
+
+// completeText says that a report has all that there is.
+const completeText = "it is complete for jobs that exist, as far back as histories are kept"
+
 // markdownSigns are the signs that mean something in Markdown, and what stands for each.
-var markdownSigns = strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "<", "&lt;", ">", "&gt;", "|", "\\|", "~", "\\~", "#", "\\#", "&", "&amp;")
+var markdownSigns = strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "<", "&lt;", ">", "&gt;",
+	"|", "\\|", "~", "\\~", "$", "\\$", "#", "\\#", "&", "&amp;",
+	"@", "@\u200b", "://", ":\u200b//", "www.", "www.\u200b") // nobody is told, and nothing is a link
 
 // plainMarkdown returns a text in one line that Markdown shows as it is.
 func plainMarkdown(text string) string {

@@ -49,12 +49,19 @@ func (f *incident) night(v *incidentView, all []*dueEntry) {
 		}
 	}
 	zone := f.page.Clock.Now.Location()
+	form, days := "15:04", f.from.In(zone).Format(time.DateOnly) != f.to.In(zone).Format(time.DateOnly)
+	if step.length < time.Minute {
+		form = "15:04:05"
+	}
+	if f.from.In(zone).Format("-07") != f.to.In(zone).Format("-07") {
+		form += " MST"
+	}
+	if days {
+		form = "Mon 2 Jan " + form
+	}
 	for i := range rows {
 		at := f.from.Add(time.Duration(i) * step.length).In(zone)
-		rows[i].From = at.Format("15:04")
-		if step.length < time.Minute {
-			rows[i].From = at.Format("15:04:05")
-		}
+		rows[i].From = at.Format(form)
 		if i == len(cells) {
 			rows[i].From = "later"
 		}
@@ -236,8 +243,12 @@ func (f *incident) lanes(v *incidentView, all []*dueEntry) {
 		of := spans[host]
 		var out svg
 		out.add(`<svg class="chart" height="14" role="img" aria-label="%s: %s failed">`, escape(host), plural(len(of), "execution", "executions"))
+		last := -1.
 		for _, d := range of {
-			out.add(`<rect class="c-fail" x="%s" y="3" width=".5%%" height="8"/>`, percent(min(99.5, f.place(d.began))))
+			if at := min(99.5, f.place(d.began)); at-last >= .25 || last < 0 {
+				last = at
+				out.add(`<rect class="c-fail" x="%s" y="3" width=".5%%" height="8"/>`, percent(at))
+			}
 		}
 		out.add(`</svg>`)
 		v.Lanes = append(v.Lanes, lane{host, out.html()})
@@ -247,7 +258,13 @@ func (f *incident) lanes(v *incidentView, all []*dueEntry) {
 	}
 	var out svg
 	out.add(`<svg class="chart" height="14" role="img" aria-label="%s, %s">`, plural(len(f.changes), "change", "changes"), plural(len(f.alerts), "alert", "alerts"))
+	there := map[string]bool{} // one sign for each 0.5 % of the width
 	sign := func(at time.Time, mark string) {
+		key := mark + itoa(int(2*f.place(at)))
+		if there[key] {
+			return
+		}
+		there[key] = true
 		out.add(`<svg x="%s" y="2" width="10" height="10" class="m-%[2]s" overflow="visible"><use href="#m-%[2]s" width="10" height="10" x="-5"/></svg>`, percent(f.place(at)), mark)
 	}
 	for _, c := range f.changes {

@@ -73,6 +73,9 @@ func (p *page) Here() string {
 	return withQuery(p.Link(p.below()), q)
 }
 
+// Milli returns the time at which the page is sent, for its scripts.
+func (p *page) Milli() int64 { return p.console.Now().UnixMilli() }
+
 // Top returns a path beside the console, such as /docs.
 func (p *page) Top(path string) string { return p.console.prefix + path }
 

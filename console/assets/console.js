@@ -18,15 +18,16 @@ const kept = {
 };
 
 /**
- * page fetches a page as a document; null if it cannot be had.
- * @param {string} path @param {FormData} [form] @param {AbortSignal} [stop] @returns {Promise<Document | null>}
+ * page fetches a page as a document; null if it cannot be had. The page of an error has another status.
+ * @param {string} path @param {FormData} [form] @param {AbortSignal} [stop] @returns {Promise<{doc: Document | null, status: number}>}
  */
 const page = (path, form, stop) => new Promise((done) => {
   const x = new XMLHttpRequest();
   x.open(form ? 'POST' : 'GET', path);
   x.responseType = 'document';
-  x.onload = () => done(x.responseXML && one('#main', x.responseXML) ? x.responseXML : null);
-  x.onerror = x.onabort = () => done(null);
+  x.timeout = form ? 120000 : 30000;
+  x.onload = () => done({ doc: x.responseXML && one('#main', x.responseXML) ? x.responseXML : null, status: x.status });
+  x.onerror = x.onabort = x.ontimeout = () => done({ doc: null, status: 0 });
   stop?.addEventListener('abort', () => x.abort());
   x.send(form && new URLSearchParams(/** @type {any} */ (form)));
 });
@@ -62,7 +63,7 @@ setInterval(tick, 1000);
 const paused = () => kept.get('paused') === 'yes';
 const state = one('[data-switch]'), pill = one('[data-news]');
 const { live, since } = document.body.dataset;
-let version = document.body.dataset.version || '', wait = 1500, timer = 0, asking = false;
+let version = document.body.dataset.version || '', wait = 1500, timer = 0, asking = false, ended = false;
 
 /** @param {string} text */
 function show(text) {
@@ -74,9 +75,9 @@ function show(text) {
 /** @param {'is-lost' | ''} how */
 function say(how) {
   if (!state) return;
-  const text = paused() ? 'Paused' : how ? 'Reconnecting' : 'Live';
+  const text = ended ? 'Ended' : paused() ? 'Paused' : how ? 'Reconnecting' : 'Live';
   state.classList.toggle('is-paused', paused());
-  state.classList.toggle('is-lost', how === 'is-lost' && !paused());
+  state.classList.toggle('is-lost', ended || how === 'is-lost' && !paused());
   state.setAttribute('aria-pressed', String(paused()));
   if (state.textContent !== text) state.textContent = text;
 }
@@ -127,17 +128,17 @@ async function ask() {
 async function changed(news) {
   if (news.new) return show(news.new >= 100 ? '100 or more new' : `${news.new} new`);
   if (!one('tr[data-k]')) { version = news.v ?? version; return show('Changed: show') }
-  const to = await page(location.href);
-  if (!to) throw new Error('no page');
+  const { doc: to, status } = await page(location.href);
+  if (!to || status !== 200) throw new Error('no page');
   version = to.body.dataset.version || version;
   const more = patch(to);
   show(more ? `${more} new` : '');
 }
 
-let ended = false;
 /** @param {number} status */
 function stop(status) {
   ended = true;
+  say('is-lost');
   show(status === 401 ? 'You are not logged in any more: log in' : 'Changed: show');
 }
 
@@ -160,17 +161,26 @@ state?.addEventListener('click', () => {
 });
 say('');
 
-// A run that is watched: the page shows how it stands, and stays where it is.
+// A run that is watched: the page shows how it stands, and stays where it is. While it cannot be read, what was read stays.
 const reload = Number(document.body.dataset.reload);
+let errors = 0;
 async function watch() {
-  const to = !paused() && !document.hidden && await page(location.href), main = one('#main');
-  if (to && !main.isEqualNode(one('#main', to))) {
-    const at = all('a, button, summary, input', main).indexOf(/** @type {any} */ (document.activeElement));
-    main.replaceWith(document.adoptNode(one('#main', to)));
-    if (at >= 0) all('main :is(a, button, summary, input)')[at]?.focus();
+  let next = reload;
+  if (!paused() && !document.hidden) {
+    const { doc, status } = await page(location.href), main = one('#main');
+    const over = status === 401 || status === 403 || status === 404 || doc && status === 200;
+    errors = over ? 0 : errors + 1;
+    if (doc && over) {
+      next = Number(doc.body.dataset.reload);
+      if (!main.isEqualNode(one('#main', doc))) {
+        const at = all('a, button, summary, input', main).indexOf(/** @type {any} */ (document.activeElement));
+        main.replaceWith(document.adoptNode(one('#main', doc)));
+        if (at >= 0) all('main :is(a, button, summary, input)')[at]?.focus();
+      }
+    }
+    say(errors ? 'is-lost' : '');
   }
-  const next = to ? Number(to.body.dataset.reload) : reload;
-  if (next) setTimeout(watch, next * 1000);
+  if (next) setTimeout(watch, Math.min(next * 1000 * 2 ** Math.min(errors, 5), 60000));
 }
 if (reload) setTimeout(watch, reload * 1000);
 
@@ -212,6 +222,8 @@ if (edit) {
   const touched = new Set(all('[aria-invalid]').map((e) => e.id));
   /** @type {HTMLFormElement | undefined} */
   let waits; // the side that was written, as long as the other one does not have it
+  /** @type {HTMLFormElement | undefined} */
+  let asks; // the side of which a preview is under way
   addEventListener('beforeunload', (e) => { if (dirty && !sent) e.preventDefault() });
   addEventListener('pageshow', () => { sent = false });
   edit.addEventListener('submit', () => { sent = true });
@@ -224,6 +236,7 @@ if (edit) {
       if (same !== field && /** @type {any} */ (same).name === field.name) /** @type {any} */ (same).value = field.value;
     }
     for (const b of all('.savebar button')) b.setAttribute('form', form.id); // what is saved is the side that was written last
+    if (asks !== form) asked?.abort(); // its answer would go over what is being written
     waits = form;
     clearTimeout(timer);
     timer = setTimeout(() => preview(form), 400);
@@ -247,11 +260,12 @@ if (edit) {
     button.disabled = true;
     say();
     const ticks = setInterval(say, 1000);
-    const to = await page(/** @type {HTMLFormElement} */ (button.form).action, body);
+    const { doc: to } = await page(/** @type {HTMLFormElement} */ (button.form).action, body);
     clearInterval(ticks);
     button.disabled = false;
-    const now = to && one('[data-tried] > *, [data-wrong]', to);
-    if (now) tried.replaceChildren(document.adoptNode(now)); else tried.textContent = 'There is no answer. Whether it was sent is not known.';
+    const now = to && (one('[data-tried] > *, [data-wrong]', to) ?? one('#main .note', to));
+    if (now) tried.replaceChildren(document.adoptNode(now));
+    else tried.textContent = to ? one('#main', to).textContent : 'There is no answer. Whether it was sent is not known.';
     tried.scrollIntoView({ block: 'nearest' });
   }
 
@@ -261,13 +275,15 @@ if (edit) {
     asked = new AbortController();
     const mine = asked, body = new FormData(form);
     body.set('do', 'check');
-    const to = await page(form.action, body, mine.signal);
-    if (mine.signal.aborted || !to || !one('.edit', to)) return;
-    waits = undefined;
+    asks = form;
+    const { doc: to } = await page(form.action, body, mine.signal);
+    if (mine.signal.aborted || !to || !one('.edit', to) || waits && waits !== form) return;
+    asks = waits = undefined;
     const onesided = one('[data-forgotten], #e-json', to); // the other side would lose what was written
     swap('[data-runs]', to);
     swap('.savebar > .err', to);
     swap('[data-diff]', to);
+    swap('[data-errors]', to);
     const wrong = one('[data-wrong]');
     if (wrong && !one('[data-wrong]', to)) wrong.remove(); else if (wrong) swap('[data-wrong]', to);
     for (const e of all('[id^="e-"]')) e.remove();
@@ -280,8 +296,9 @@ if (edit) {
       }
       if (shown) field.closest('.f, .stack')?.append(document.adoptNode(error));
     }
-    if (onesided) return;
-    if (form.id === 'f') return copy(one('#f-json'), one('#f-json', to));
+    if (!onesided && form.id === 'f') copy(one('#f-json'), one('#f-json', to));
+    one('#f-json').dispatchEvent(new Event('checked')); // for its editor
+    if (onesided || form.id === 'f') return;
     one('#f input[name=definition]').value = one('#f-json').value;
     for (const field of all('#f [id^="f-"]:not([name=name], [name=collection]), #f input[type=checkbox]')) copy(field, twin(field, to));
   }
@@ -323,7 +340,9 @@ for (const menu of all('[data-views]')) {
   const keep = () => {
     const called = name.value.trim();
     if (!called) return name.focus();
-    const path = location.pathname + location.search;
+    const q = new URLSearchParams(location.search);
+    for (const name of ['after', 'before', 'done']) q.delete(name); // a view is all of a list
+    const path = location.pathname + (q.size ? `?${q}` : '');
     kept.set('views', JSON.stringify([...views().filter((v) => v.name !== called), { name: called, path }]));
     name.value = '';
     fill();

@@ -46,8 +46,12 @@ const (
 
 // WhyHalted returns why a job is disabled that failed so often in a row.
 func WhyHalted(at time.Time, failures, disableAfter int, last string) string {
-	return fmt.Sprintf("The job was disabled at %s, because %d executions in a row failed and disableAfter is %d. "+
-		"To resume, enable it. The last error: %s", NewTime(at), failures, disableAfter, last)
+	failed := fmt.Sprintf("%d executions in a row failed", failures)
+	if failures == 1 {
+		failed = "an execution failed"
+	}
+	return fmt.Sprintf("The job was disabled at %s, because %s and disableAfter is %d. "+
+		"To resume, enable it. The last error: %s", NewTime(at), failed, disableAfter, last)
 }
 
 // WhyUnplanned returns why nothing is planned of a job whose plan is of a newer release of the time zones than those of

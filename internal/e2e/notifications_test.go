@@ -65,7 +65,7 @@ func TestAnAlertFollowsAnExecutionThatFailed(t *testing.T) {
 	t.Logf("the alert arrived %s after the execution had ended", first.at.Sub(end))
 
 	disabled := status(t, jobs+"/own", "properties.state", "disabled")
-	require.Contains(t, disabled.get("properties.status.reason"), "because 1 executions in a row failed and disableAfter is 1")
+	require.Contains(t, disabled.get("properties.status.reason"), "because an execution failed and disableAfter is 1")
 	require.NotContains(t, disabled.body, secret)
 	changes := call(t, http.MethodGet, jobs+"/own/changes", "")
 	require.Equal(t, []any{"Microsoft.Scheduler/jobCollections/jobs/disable/action", "Succeeded", "almanac", disabled.get("properties.status.reason")},

@@ -62,7 +62,7 @@ func TestFailuresAfterAChangeCountForDisableAfter(t *testing.T) {
 	w.run(3*time.Minute + time.Second)
 	require.Equal(t, []string{"00:00:00", "00:01:00"}, w.dues())
 	require.Equal(t, job.StateDisabled, end.Definition.State)
-	require.Contains(t, end.Status.Reason, "because 1 executions in a row failed")
+	require.Contains(t, end.Status.Reason, "because an execution failed")
 	w.requireSound()
 }
 

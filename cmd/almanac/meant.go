@@ -30,8 +30,14 @@ func explain(cmd *cobra.Command, args []string, err error) error {
 		}
 		return seeHelp(cmd, err, meantCommand(cmd, m[1], args))
 	}
-	if strings.HasPrefix(err.Error(), "accepts ") || strings.HasPrefix(err.Error(), "requires ") {
-		return seeHelp(cmd, err, "")
+	if m := wrongCount.FindStringSubmatch(err.Error()); m != nil {
+		least, _ := strconv.Atoi(m[1])
+		given, _ := strconv.Atoi(m[2])
+		what := "too many arguments"
+		if given < least {
+			what = "an argument is missing"
+		}
+		return seeHelp(cmd, errors.New(what+"; write "+usage(cmd)), "")
 	}
 	for _, arg := range args { // -output json is -o with the value utput
 		if m := oneDash.FindStringSubmatch(arg); m != nil && cmd.Flags().Lookup(m[1]) != nil && !strings.Contains(err.Error(), "\nDid you mean") {
@@ -46,6 +52,14 @@ var oneDash = regexp.MustCompile(`^-([a-z][a-z-]+)(?:=.*)?$`)
 
 // unknownCommand matches the error about a command that does not exist, or an argument where none is allowed.
 var unknownCommand = regexp.MustCompile(`^unknown command "([^"]*)" for "almanac ?([^"]*)"`)
+
+// wrongCount matches the error about a number of arguments.
+var wrongCount = regexp.MustCompile(`^(?:accepts|requires)\D* (\d+)\D.*(?:received|only received) (\d+)$`)
+
+// usage returns how a command is written, without flags.
+func usage(cmd *cobra.Command) string {
+	return strings.TrimSuffix(cmd.UseLine(), " [flags]")
+}
 
 // usageStatus returns the status of a command whose command line is wrong.
 func usageStatus(cmd *cobra.Command) int {
@@ -154,6 +168,9 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 				name = f.Name
 			}
 		})
+	}
+	if slices.Contains(strings.Fields(cmd.Use), strings.ToUpper(name)) { // an argument, given as a flag
+		return seeHelp(cmd, err, didYouMean(usage(cmd)))
 	}
 	return seeHelp(cmd, err, didYouMean(nearestFlag(cmd, name)))
 }

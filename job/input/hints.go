@@ -19,6 +19,9 @@ import (
 // homes are the objects that have a member, by its normalized name, outer ones first.
 var homes = fields.Homes[job.Definition]("notifications", "errorAction")
 
+// notificationHomes are likewise those in a notification.
+var notificationHomes = fields.Homes[job.Notification]()
+
 // advise adds to the errors of a job what its writer most likely meant. n are the properties.
 func (p *parser) advise(n *fields.Node, d *job.Definition) {
 	translated := false // a text in another notation
@@ -43,6 +46,7 @@ func (p *parser) advise(n *fields.Node, d *job.Definition) {
 			if !adviseOffset(e, given.Text) {
 				e.Hint = didYouMean(fields.Nearest(given.Text, recurrence.ZoneNames()))
 			}
+		case e.Code == fields.Unknown && adviseNotification(e, name):
 		case e.Code == fields.Unknown:
 			p.adviseHome(e, name, d.Action.Type)
 		case (name == "body" || name == "message") && (e.Value == fields.Object || e.Value == fields.List):
@@ -218,6 +222,34 @@ func (p *parser) adviseHome(e *job.FieldError, name string, t kind.Type) {
 		}
 		return
 	}
+}
+
+var inNotification = regexp.MustCompile(`^.*notifications(?:\[\d+\])?\.`)
+
+// adviseNotification says where a member of a notification belongs that is unknown where it is, and reports whether it
+// is one of a notification.
+func adviseNotification(e *job.FieldError, name string) bool {
+	prefix := inNotification.FindString(e.Path)
+	if prefix == "" {
+		return false
+	}
+	other := otherNames[fields.Normalize(name)]
+	found := notificationHomes[fields.Normalize(cmp.Or(other, name))]
+	depth := func(path string) int { return strings.Count(path, ".") }
+	if len(found) == 0 || found[0] == "" || len(found) > 1 && depth(found[0]) == depth(found[1]) {
+		return true // it belongs nowhere, or that depends on the type of the target
+	}
+	at := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(e.Path, prefix), name), ".")
+	switch {
+	case at == found[0] && other != "":
+		e.Allowed, e.Hint = "", didYouMean(other)
+	case at == found[0]:
+	case other != "":
+		e.Allowed, e.Hint = "", fmt.Sprintf("did you mean %q, which belongs in %s?", other, found[0])
+	default:
+		e.Allowed, e.Hint = "", "it belongs in "+found[0]
+	}
+	return true
 }
 
 // isOfAnother reports whether an object is, or is in, the parameters of an action of another type; an unknown type has

@@ -65,7 +65,10 @@ func CheckBlackouts(all []Blackout, elapsed, shared bool) error {
 	for i := range all {
 		b, field := &all[i], fmt.Sprintf("Blackouts[%d]", i)
 		stretch := !b.Start.IsZero() || !b.End.IsZero()
-		bad(stretch && !b.End.After(b.Start), field+".Until", b.End, "a time after its beginning")
+		bad(stretch && b.Start.IsZero(), field+".From", nil, "a time before Until")
+		bad(stretch && !b.Start.IsZero() && !b.End.After(b.Start), field+".Until", b.End, "a time after its beginning")
+		besides := b.Clock || len(b.WeekDays) > 0 || b.First != nil || b.Last != nil
+		bad(stretch && besides, field+".From", b.Start, "times of day, beside days")
 		bad(b.Clock && b.From == b.Until, field+".Until", b.Until.String(), "another time than From")
 		bad(!stretch && !b.Clock && len(b.WeekDays) == 0 && b.First == nil && b.Last == nil, field+".From", nil, "From and Until, WeekDays, or First and Last")
 		bad(b.First != nil && b.Last == nil, field+".Last", nil, "a date beside First")

@@ -45,6 +45,15 @@ func (p *Plan) quick(after int64) bool {
 // then, or was decided by an earlier plan.
 func (p *Plan) settledAt() int64 {
 	today := date(p.at, p.uses.zone)
+	if p.before == nil && !p.moves {
+		settled := p.at
+		for _, t := range []time.Time{p.in.First, p.in.Begin} {
+			if !t.IsZero() {
+				settled = max(settled, t.Unix())
+			}
+		}
+		return settled
+	}
 	if p.before != nil {
 		return p.uses.at(today+2*MaxReach+5, 0)
 	}
@@ -182,22 +191,35 @@ func (u *uses) afterOff(v *view, t int64, object int) int64 {
 // lastInstant is the end of the year 9999.
 const lastInstant = 253402300799
 
+// maxLooked is how many occurrences in a row that do not run nextSlowly looks at, and longSpan how many in a span are
+// enough for it not to become longer. So a rule of minutes that a blackout of each day stops ends within a second.
+const (
+	maxLooked = 200_000
+	longSpan  = 2_000
+)
+
 // nextSlowly is Next by way of all occurrences in a span, and then in longer ones.
 func (p *Plan) nextSlowly(after time.Time) (Occurrence, bool) {
 	from, span := max(after.Unix()+1, p.at), int64(4*secondsPerDay)
-	for searched := int64(0); searched < horizon; span = min(span*4, 400*secondsPerDay) {
+	end, looked := from+horizon, 0
+	for from < end && looked < maxLooked {
+		if i, over := p.covering(from); i >= 0 { // nothing is due in a blackout
+			from = over
+			continue
+		}
 		all := p.Occurrences(time.Unix(from, 0), time.Unix(from+span, 0))
 		if i := slices.IndexFunc(all, func(o Occurrence) bool { return o.Ran() }); i >= 0 {
 			return all[i], true
 		}
-		from, searched = from+span+1, searched+span
+		from, looked = from+span+1, looked+len(all)
+		if len(all) < longSpan {
+			span = min(span*4, 400*secondsPerDay)
+		}
 		next, ok := p.nextNominal(from - (2*MaxReach+5)*secondsPerDay)
 		if !ok {
 			break
 		}
-		if start := next - (MaxReach+3)*secondsPerDay; start > from {
-			from, searched = start, searched+start-from
-		}
+		from = max(from, next-(MaxReach+3)*secondsPerDay)
 	}
 	return Occurrence{}, false
 }

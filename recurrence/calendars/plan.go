@@ -114,6 +114,9 @@ func NewPlan(in Input, at time.Time) *Plan {
 // Change returns the plan that follows at a time, with another input. What p decided before then stays decided.
 func (p *Plan) Change(in Input, at time.Time) *Plan {
 	next := NewPlan(in, at)
+	if p.plain() && next.plain() {
+		return NewPlan(in, at.Add(time.Second)) // nothing was decided but what is past
+	}
 	next.before = map[identity]fate{}
 	next.settled = next.settledAt()
 	reach := int64(2*MaxReach+3) * secondsPerDay
@@ -125,6 +128,11 @@ func (p *Plan) Change(in Input, at time.Time) *Plan {
 		next.before[one.id] = fate{decided: one.discarded || decision <= next.at, due: one.byCalendars, isHeld: one.Ran() && one.due != one.byCalendars, held: one.policy}
 	}
 	return next
+}
+
+// plain reports whether all that the plan decides is decided at its nominal time, by which it is known.
+func (p *Plan) plain() bool {
+	return p.before == nil && !p.moves && !p.holds && len(p.in.Numbered) == 0
 }
 
 // one is an occurrence in the making.
@@ -311,35 +319,30 @@ func (p *Plan) lifted(o *one) {
 // collide keeps, of those that are due at one instant, the one with the nearest nominal time, then the earlier one. held
 // says that blackouts were applied: of those that are all kept, the newest 100 are, beside it.
 func collide(all []*one, held bool) {
-	at := map[int64][]*one{}
-	var kept map[int64][]*one
+	winners := map[int64]*one{}
+	var kept map[int64]int // how many are all kept
 	for _, o := range all {
-		switch {
+		switch winner := winners[o.due]; {
 		case !o.Ran() || o.discarded:
 		case held && o.keepAll:
 			if kept == nil {
-				kept = map[int64][]*one{}
+				kept = map[int64]int{}
 			}
-			kept[o.due] = append(kept[o.due], o)
-		default:
-			at[o.due] = append(at[o.due], o)
-		}
-	}
-	for _, o := range all { // in order, since maps have none
-		same := at[o.due]
-		if len(same) < 2 || !o.Ran() || o.discarded || held && o.keepAll {
-			continue
-		}
-		winner := slices.MinFunc(same, func(a, b *one) int {
-			return cmp.Or(cmp.Compare(distance(a), distance(b)), cmp.Compare(a.nominal, b.nominal))
-		})
-		if winner != o {
-			o.Reason, o.SameAs = SameTime, winner.Nominal
+			kept[o.due]++
+		case winner == nil || cmp.Or(cmp.Compare(distance(o), distance(winner)), cmp.Compare(o.nominal, winner.nominal)) < 0:
+			winners[o.due] = o
 		}
 	}
 	for _, o := range all {
-		if same := kept[o.due]; held && o.keepAll && o.Ran() && len(same) > keptHeld && slices.Index(same, o) < len(same)-keptHeld {
-			o.Reason = TooManyHeld
+		switch winner := winners[o.due]; {
+		case !o.Ran() || o.discarded:
+		case held && o.keepAll:
+			if kept[o.due] > keptHeld {
+				o.Reason = TooManyHeld
+			}
+			kept[o.due]--
+		case winner != o:
+			o.Reason, o.SameAs = SameTime, winner.Nominal
 		}
 	}
 }

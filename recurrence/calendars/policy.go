@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"almanac/recurrence"
@@ -269,7 +270,7 @@ func CheckUses(all []Use, elapsed bool) error {
 	}
 	for i, use := range all {
 		field := fmt.Sprintf("Calendars[%d]", i)
-		if slices.ContainsFunc(all[:i], func(o Use) bool { return o.Name == use.Name }) {
+		if slices.ContainsFunc(all[:i], func(o Use) bool { return strings.EqualFold(o.Name, use.Name) }) {
 			bad(field+".Name", use.Name, "a name that no other calendar of the job has")
 		}
 		if use.OnMatch < Skip || use.OnMatch > PreviousWorkingDayInMonth {

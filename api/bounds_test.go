@@ -23,7 +23,12 @@ type probe func(n int) (method, target, body string)
 // probes are the requests for every bounded place in openapi.yaml. A place is the name of a parameter, or a
 // schema and the path in it.
 var probes = map[string]probe{
-	"next": posted(jobPath+"/skip?next=", strconv.Itoa),
+	"next":   posted(jobPath+"/skip?next=", strconv.Itoa),
+	"note":   posted(jobPath+"/disable?note=", text),
+	"atOnce": posted(jobPath+"/enable?atOnce=", strconv.Itoa),
+
+	"BulkQuestion note":   inBulk(`"note":"#"`, text),
+	"BulkQuestion atOnce": inBulk(`"atOnce":#`, strconv.Itoa),
 
 	"$top": inTarget(jobsPath+"?$top=", strconv.Itoa, ""),
 	"take": func(n int) (string, string, string) {
@@ -152,6 +157,12 @@ func inTarget(before string, written func(int) string, after string) probe {
 
 func posted(before string, written func(int) string) probe {
 	return func(n int) (string, string, string) { return http.MethodPost, before + written(n), "" }
+}
+
+func inBulk(members string, written func(int) string) probe {
+	return func(n int) (string, string, string) {
+		return http.MethodPost, "/jobCollections/c1/bulkPreview", `{"action":"disable","names":["a"],` + strings.ReplaceAll(members, "#", written(n)) + `}`
+	}
 }
 
 // The following bodies lack required members. That causes errors, but none for the bounded member.

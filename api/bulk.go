@@ -68,7 +68,15 @@ func (s *server) previewBulk(c *gin.Context, k job.CollectionKey) error {
 	if err != nil {
 		return err
 	}
-	answered := resource.NewBulkPreview(b.Action, jobs, missing, s.Now())
+	promise := b.Promise()
+	if promise != nil {
+		if wrong := promise.Check(s.Now()); wrong != "" {
+			path, allowed, _ := strings.Cut(wrong, ": ")
+			return &job.Error{Kind: job.KindInvalid, Code: "BadRequest", Message: "The selection is not valid",
+				Fields: []*job.FieldError{{Path: path, Code: fields.OutOfRange, Allowed: allowed}}}
+		}
+	}
+	answered := resource.NewBulkPreview(b.Action, promise, jobs, missing, s.Now())
 	if len(answered.Selection) > maxSelection {
 		return &job.Error{Kind: job.KindInvalid, Code: "TooManyJobs", Message: fmt.Sprintf(
 			"The names of %d jobs are too long to be selected together; select fewer.", len(jobs))}

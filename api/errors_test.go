@@ -18,6 +18,7 @@ import (
 	"almanac/internal/fields"
 	"almanac/job"
 	"almanac/job/listing"
+	"almanac/job/preview"
 )
 
 func failing(err error) *fake {
@@ -119,12 +120,15 @@ func TestEveryCallReportsItsFailure(t *testing.T) {
 		collections: func(context.Context, string, string, listing.Page) ([]job.Collection, string, error) {
 			return nil, "x", err
 		},
-		putJob:      func(context.Context, job.Key, editJob) (job.Job, bool, error) { return job.Job{}, true, err },
-		patchJob:    func(context.Context, job.Key, editJob) (job.Job, error) { return job.Job{}, err },
-		job:         func(context.Context, job.Key) (job.Job, error) { return job.Job{}, err },
-		deleteJob:   func(context.Context, job.Key) error { return err },
-		runJob:      func(context.Context, job.Key) error { return err },
-		skip:        func(context.Context, job.Key, job.SkipRequest) (job.Job, error) { return job.Job{}, err },
+		putJob:    func(context.Context, job.Key, editJob) (job.Job, bool, error) { return job.Job{}, true, err },
+		patchJob:  func(context.Context, job.Key, editJob) (job.Job, error) { return job.Job{}, err },
+		job:       func(context.Context, job.Key) (job.Job, error) { return job.Job{}, err },
+		deleteJob: func(context.Context, job.Key) error { return err },
+		runJob:    func(context.Context, job.Key) error { return err },
+		skip:      func(context.Context, job.Key, job.SkipRequest) (job.Job, error) { return job.Job{}, err },
+		previewState: func(context.Context, job.Key, job.State, job.Promise) (preview.Held, error) {
+			return preview.Held{}, err
+		},
 		unskip:      func(context.Context, job.Key, job.SkipRequest) (job.Job, error) { return job.Job{}, err },
 		setJobState: func(context.Context, job.Key, job.State) (job.Job, error) { return job.Job{}, err },
 		jobs: func(context.Context, job.CollectionKey, listing.Page) ([]job.Job, string, error) {

@@ -19,6 +19,7 @@ import (
 	"almanac/job/listing"
 	"almanac/job/notification"
 	"almanac/job/presence"
+	"almanac/job/preview"
 )
 
 type (
@@ -42,6 +43,8 @@ type fake struct {
 	runJob            func(ctx context.Context, k job.Key) error
 	execution         func(ctx context.Context, k job.Key, name string) (job.ExecutionStatus, error)
 	skip              func(ctx context.Context, k job.Key, r job.SkipRequest) (job.Job, error)
+	promised          []job.Promise // of enabling and disabling
+	previewState      func(ctx context.Context, k job.Key, s job.State, p job.Promise) (preview.Held, error)
 	unskip            func(ctx context.Context, k job.Key, r job.SkipRequest) (job.Job, error)
 	setJobState       func(ctx context.Context, k job.Key, state job.State) (job.Job, error)
 	rerunJob          func(ctx context.Context, k job.Key, request string) job.Rerun
@@ -169,11 +172,13 @@ func (f *fake) DeleteCollection(ctx context.Context, k job.CollectionKey, check 
 	return f.change(ctx, "delete", k)
 }
 
-func (f *fake) EnableCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error) {
+func (f *fake) EnableCollection(ctx context.Context, k job.CollectionKey, p job.Promise) (*job.Operation, error) {
+	f.promised = append(f.promised, p)
 	return f.change(ctx, "enable", k)
 }
 
-func (f *fake) DisableCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error) {
+func (f *fake) DisableCollection(ctx context.Context, k job.CollectionKey, p job.Promise) (*job.Operation, error) {
+	f.promised = append(f.promised, p)
 	return f.change(ctx, "disable", k)
 }
 
@@ -222,15 +227,21 @@ func (f *fake) SkipOccurrences(ctx context.Context, k job.Key, r job.SkipRequest
 	return f.skip(ctx, k, r)
 }
 
+func (f *fake) PreviewState(ctx context.Context, k job.Key, s job.State, p job.Promise) (preview.Held, error) {
+	return f.previewState(ctx, k, s, p)
+}
+
 func (f *fake) UnskipOccurrences(ctx context.Context, k job.Key, r job.SkipRequest) (job.Job, error) {
 	return f.unskip(ctx, k, r)
 }
 
-func (f *fake) EnableJob(ctx context.Context, k job.Key) (job.Job, error) {
+func (f *fake) EnableJob(ctx context.Context, k job.Key, p job.Promise) (job.Job, error) {
+	f.promised = append(f.promised, p)
 	return f.setJobState(ctx, k, job.StateEnabled)
 }
 
-func (f *fake) DisableJob(ctx context.Context, k job.Key) (job.Job, error) {
+func (f *fake) DisableJob(ctx context.Context, k job.Key, p job.Promise) (job.Job, error) {
+	f.promised = append(f.promised, p)
 	return f.setJobState(ctx, k, job.StateDisabled)
 }
 func (f *fake) RerunJob(ctx context.Context, k job.Key, request string) job.Rerun {

@@ -29,8 +29,8 @@ type Jobs interface {
 	// PatchJob replaces a job's definition, as [Collections] does with a collection.
 	PatchJob(ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error)) (job.Job, error)
 	DeleteJob(ctx context.Context, k job.Key, check func(current *job.Job) error) error
-	EnableJob(ctx context.Context, k job.Key) (job.Job, error)
-	DisableJob(ctx context.Context, k job.Key) (job.Job, error)
+	EnableJob(ctx context.Context, k job.Key, p job.Promise) (job.Job, error)
+	DisableJob(ctx context.Context, k job.Key, p job.Promise) (job.Job, error)
 }
 
 func (s *server) listJobs(c *gin.Context, k job.CollectionKey) error {
@@ -142,14 +142,4 @@ func (s *server) deleteJob(c *gin.Context, k job.Key) error {
 		check = p.AllowJob
 	}
 	return replyEmpty(c, s.scheduler.DeleteJob(c.Request.Context(), k, check))
-}
-
-func (s *server) enableJob(c *gin.Context, k job.Key) error {
-	changed, err := s.scheduler.EnableJob(c.Request.Context(), k)
-	return s.replyJob(c, http.StatusOK, changed, err)
-}
-
-func (s *server) disableJob(c *gin.Context, k job.Key) error {
-	changed, err := s.scheduler.DisableJob(c.Request.Context(), k)
-	return s.replyJob(c, http.StatusOK, changed, err)
 }

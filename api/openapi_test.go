@@ -37,6 +37,7 @@ import (
 	"almanac/job/listing"
 	"almanac/job/notification"
 	"almanac/job/presence"
+	"almanac/job/preview"
 )
 
 // A contract is the OpenAPI description, against which answers are checked.
@@ -188,7 +189,10 @@ func (m *backend) scheduler(t testing.TB) *fake {
 		execution: func(_ context.Context, k job.Key, name string) (job.ExecutionStatus, error) {
 			return failedSoFar(k, name), m.err
 		},
-		skip:   func(_ context.Context, k job.Key, _ job.SkipRequest) (job.Job, error) { return daily(t, k), m.err },
+		skip: func(_ context.Context, k job.Key, _ job.SkipRequest) (job.Job, error) { return daily(t, k), m.err },
+		previewState: func(context.Context, job.Key, job.State, job.Promise) (preview.Held, error) {
+			return preview.Held{Count: 1, Runs: 1, AtOnce: 1, Occurrences: []preview.HeldOccurrence{{Due: at("2026-01-02T00:00:00Z"), Runs: true}}}, m.err
+		},
 		unskip: func(_ context.Context, k job.Key, _ job.SkipRequest) (job.Job, error) { return daily(t, k), m.err },
 		setJobState: func(_ context.Context, k job.Key, state job.State) (job.Job, error) {
 			j := daily(t, k)

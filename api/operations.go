@@ -18,8 +18,8 @@ type Operations interface {
 	DeleteCollection(
 		ctx context.Context, k job.CollectionKey, check func(current *job.Collection) error,
 	) (*job.Operation, error)
-	EnableCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error)
-	DisableCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error)
+	EnableCollection(ctx context.Context, k job.CollectionKey, p job.Promise) (*job.Operation, error)
+	DisableCollection(ctx context.Context, k job.CollectionKey, p job.Promise) (*job.Operation, error)
 	// Operation fails with [job.KindNotFound] if there is no operation with that ID.
 	Operation(ctx context.Context, k job.CollectionKey, id string) (job.Operation, error)
 }
@@ -30,16 +30,6 @@ func (s *server) deleteCollection(c *gin.Context, k job.CollectionKey) error {
 		return err
 	}
 	operation, err := s.scheduler.DeleteCollection(c.Request.Context(), k, check)
-	return s.replyOperation(c, operation, err)
-}
-
-func (s *server) enableCollection(c *gin.Context, k job.CollectionKey) error {
-	operation, err := s.scheduler.EnableCollection(c.Request.Context(), k)
-	return s.replyOperation(c, operation, err)
-}
-
-func (s *server) disableCollection(c *gin.Context, k job.CollectionKey) error {
-	operation, err := s.scheduler.DisableCollection(c.Request.Context(), k)
 	return s.replyOperation(c, operation, err)
 }
 

@@ -39,7 +39,7 @@ func TestWhatARequestDoesNotTakeIsRefusedWithTheNearestThatItTakes(t *testing.T)
 		{"a misspelled filter", "POST", "/jobCollections/c/rerun?$filtr=name%20eq%20'x'", "", "", query + `$filtr: unknown query parameter; did you mean "$filter"?`},
 		{"an empty filter", "POST", "/jobCollections/c/rerun?$filter=", "", "",
 			query + `$filter: "" is not valid; allowed: status, endTime, name or state at the end, as in status eq Failed and endTime ge 2026-01-31T02:00:00Z and endTime lt 2026-01-31T03:00:00Z`},
-		{"an end of being disabled", "POST", j + "/disable?until=2027-01-01", "", "", query + "until: unknown query parameter; allowed: api-version"},
+		{"an end of being disabled, of enabling", "POST", j + "/enable?until=2027-01-01", "", "", query + "until: unknown query parameter; allowed: api-version, recover or atOnce"},
 		{"a time to run at", "POST", j + "/run?due=2027-01-01", "", "", query + "due: unknown query parameter; allowed: api-version"},
 		{"another word for due", "POST", j + "/skip?dueTime=2027-01-01", "", "", query + `dueTime: unknown query parameter; did you mean "due"?`},
 		{"the beginning of a history", "GET", j + "/history?since=1h", "", "", query + "since: unknown query parameter; allowed: api-version, $filter, $top, $skip or $skiptoken"},
@@ -106,7 +106,7 @@ func TestEveryRouteTakesWhatOpenAPIDescribesAndNothingElse(t *testing.T) {
 }
 
 // parameterValues are values of the query parameters.
-var parameterValues = map[string]string{"api-version": "2016-03-01", "$top": "1", "$skip": "1", "$skiptoken": "x", "until": "2026-01-02", "search": "a", "take": "3", "from": "2026-01-01", "step": "PT1H", "host": "a", "except": "a", "$orderby": "name", "due": "2026-01-02", "next": "1", "force": "true", "at": "2026-01-02", "$filter": "name%20eq%20'x'"}
+var parameterValues = map[string]string{"api-version": "2016-03-01", "$top": "1", "$skip": "1", "$skiptoken": "x", "until": "2026-01-02", "search": "a", "take": "3", "from": "2026-01-01", "step": "PT1H", "host": "a", "except": "a", "$orderby": "name", "due": "2026-01-02", "next": "1", "note": "a", "recover": "all", "atOnce": "1", "action": "disable", "force": "true", "at": "2026-01-02", "$filter": "name%20eq%20'x'"}
 
 // requireParameters requires that a request takes the query parameters that are described, and no others.
 func requireParameters(t *testing.T, op *openapi3.Operation, send func(query string) answer) {

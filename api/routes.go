@@ -82,6 +82,9 @@ var (
 	selected      = route.Takes{Query: []string{"$skiptoken"}, Body: true}
 	tokens        = route.Takes{Query: []string{"$skiptoken"}}
 	whichRuns     = route.Takes{Query: []string{"due", "next", "from", "until"}}
+	enabling      = route.Takes{Query: []string{"recover", "atOnce"}}
+	disabling     = route.Takes{Query: []string{"note", "until", "recover", "atOnce"}}
+	pausing       = route.Takes{Query: []string{"action", "note", "until", "recover", "atOnce"}}
 	atTime        = route.Takes{Query: []string{"at"}}
 	timeWindow    = route.Takes{Query: []string{"from", "until"}}
 	timeSpan      = route.Takes{Query: []string{"from", "until", "$skiptoken"}}
@@ -139,9 +142,9 @@ func (s *server) collectionRoutes() []endpoint {
 			to(s.patchCollection)},
 		{inGroup, remove, collection, "Delete a job collection with all its jobs", at(access.DeleteCollections), tagged,
 			to(s.deleteCollection)},
-		{inGroup, post, collection + "/enable", "Enable a job collection", at(access.EnableCollections), nothing,
+		{inGroup, post, collection + "/enable", "Enable a job collection", at(access.EnableCollections), enabling,
 			to(s.enableCollection)},
-		{inGroup, post, collection + "/disable", "Disable a job collection", at(access.DisableCollections), nothing,
+		{inGroup, post, collection + "/disable", "Disable a job collection", at(access.DisableCollections), disabling,
 			to(s.disableCollection)},
 		{inGroup, post, collection + rerun, "Run the jobs of a job collection again that failed", run, namedPages,
 			to(s.rerunJobs)},
@@ -207,8 +210,12 @@ func (s *server) jobRoutes() []endpoint {
 			to(s.skipOccurrences)},
 		{inGroup, post, oneJob + "/unskip", "Run skipped occurrences of a job after all", at(access.SkipJobs), whichRuns,
 			to(s.unskipOccurrences)},
-		{inGroup, post, oneJob + "/enable", "Enable a job", at(access.EnableJobs), nothing, to(s.enableJob)},
-		{inGroup, post, oneJob + "/disable", "Disable a job", at(access.DisableJobs), nothing, to(s.disableJob)},
+		{inGroup, post, oneJob + "/enable", "Enable a job", at(access.EnableJobs), enabling,
+			to(s.enableJob)},
+		{inGroup, post, oneJob + "/disable", "Disable a job", at(access.DisableJobs), disabling,
+			to(s.disableJob)},
+		{inGroup, post, oneJob + "/previewPause", "See what disabling or enabling a job holds and runs", at(access.ReadJobs),
+			pausing, to(s.previewPause)},
 		{inGroup, post, oneJob + testNotification, "Test the notifications of a job", run, nothing, to(s.testNotifications)},
 		{inGroup, get, oneJob + history, "List the history of a job", at(access.ReadHistory), filteredPages,
 			to(s.listHistory)},

@@ -30,6 +30,7 @@ type Scheduler interface {
 	Calendars
 	Operations
 	Jobs
+	Pauses
 	Runs
 	Histories
 	Summaries

@@ -44,8 +44,13 @@ func (talker) PutJob(context.Context, job.Key, func(*job.Job) (job.Definition, e
 func (talker) PatchJob(context.Context, job.Key, func(*job.Job) (job.Definition, error)) (job.Job, error) {
 	return talkative(), nil
 }
-func (talker) EnableJob(context.Context, job.Key) (job.Job, error)  { return talkative(), nil }
-func (talker) DisableJob(context.Context, job.Key) (job.Job, error) { return talkative(), nil }
+func (talker) EnableJob(context.Context, job.Key, job.Promise) (job.Job, error) {
+	return talkative(), nil
+}
+
+func (talker) DisableJob(context.Context, job.Key, job.Promise) (job.Job, error) {
+	return talkative(), nil
+}
 func (talker) SkipOccurrences(context.Context, job.Key, job.SkipRequest) (job.Job, error) {
 	return talkative(), nil
 }

@@ -76,7 +76,7 @@ func (s *server) skipRequest(c *gin.Context) (r job.SkipRequest, err error) {
 func exclusive(values url.Values, names ...string) error {
 	found := ""
 	for _, name := range names {
-		if !values.Has(name) {
+		if !values.Has(job.NormalizeName(name)) {
 			continue
 		}
 		if found != "" {
@@ -89,7 +89,7 @@ func exclusive(values url.Values, names ...string) error {
 
 // timeIn returns a time of a query; zero if there is none.
 func timeIn(values url.Values, name string) (time.Time, error) {
-	given := values[name]
+	given := values[job.NormalizeName(name)]
 	if len(given) == 0 {
 		return time.Time{}, nil
 	}
@@ -102,7 +102,7 @@ func timeIn(values url.Values, name string) (time.Time, error) {
 
 // numberIn returns a number of a query; 0 if there is none.
 func numberIn(values url.Values, name string, least, most int) (int, error) {
-	given := values[name]
+	given := values[job.NormalizeName(name)]
 	if len(given) == 0 {
 		return 0, nil
 	}

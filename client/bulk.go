@@ -28,6 +28,12 @@ type BulkQuestion struct {
 	Names  []string   `json:"names,omitempty"`
 	Search string     `json:"search,omitempty"`
 	Filter string     `json:"filter,omitempty"`
+
+	// Of enabling and disabling, as in [Pause].
+	Note    string  `json:"note,omitempty"`
+	Until   Time    `json:"until,omitempty"`
+	Recover Recover `json:"recover,omitempty"`
+	AtOnce  int     `json:"atOnce,omitempty"`
 }
 
 // A BulkPreview is what an action would do.

@@ -25,6 +25,7 @@ type CollectionProperties struct {
 	State         CollectionState `json:"state,omitempty"` // CollectionEnabled by default
 	Quota         *Quota          `json:"quota,omitempty"`
 	Notifications []Notification  `json:"notifications,omitempty"`
+	Disabled      *Disabled       `json:"disabled,omitempty"` // ignored in requests
 }
 
 // A SKU names a plan: Free, Standard, Premium, P10Premium or P20Premium.
@@ -109,14 +110,4 @@ func send[T any](
 // [Client.Wait].
 func (c *Client) DeleteCollection(ctx context.Context, name string, conditions ...Condition) (*Operation, error) {
 	return c.begin(ctx, name, message{method: http.MethodDelete, at: c.collectionAt(name), conditions: conditions})
-}
-
-// EnableCollection has the jobs of a job collection continue by their own state. A nil operation means that it is done.
-func (c *Client) EnableCollection(ctx context.Context, name string) (*Operation, error) {
-	return c.begin(ctx, name, message{method: http.MethodPost, at: c.collectionAt(name, "enable")})
-}
-
-// DisableCollection has no occurrence of the jobs of a job collection run. A nil operation means that it is done.
-func (c *Client) DisableCollection(ctx context.Context, name string) (*Operation, error) {
-	return c.begin(ctx, name, message{method: http.MethodPost, at: c.collectionAt(name, "disable")})
 }

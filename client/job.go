@@ -70,7 +70,8 @@ type JobStatus struct {
 	LastSuccessTime     time.Time    `json:"lastSuccessTime,omitzero"`
 	Skips               []time.Time  `json:"skips,omitempty"` // occurrences to come that are skipped
 	SkipWindows         []SkipWindow `json:"skipWindows,omitempty"`
-	Reason              string       `json:"reason,omitempty"` // why nothing is next
+	Disabled            *Disabled    `json:"disabled,omitempty"` // if a request said more than that it is to be disabled
+	Reason              string       `json:"reason,omitempty"`   // why nothing is next
 }
 
 // A SkipWindow is a time in which all occurrences are skipped, without its end.
@@ -163,16 +164,6 @@ func (c *Client) DeleteJob(ctx context.Context, collection, name string, conditi
 	m := message{method: http.MethodDelete, at: c.jobAt(collection, name), conditions: conditions}
 	_, err := c.call(ctx, m, nil)
 	return err
-}
-
-// EnableJob enables a job.
-func (c *Client) EnableJob(ctx context.Context, collection, name string) (Job, error) {
-	return jobOf(post[Job](ctx, c, c.jobAt(collection, name, "enable"), nil))
-}
-
-// DisableJob disables a job. Nothing of it is sent any more when it returns.
-func (c *Client) DisableJob(ctx context.Context, collection, name string) (Job, error) {
-	return jobOf(post[Job](ctx, c, c.jobAt(collection, name, "disable"), nil))
 }
 
 // jobOf adds the headers of an answer to a job.

@@ -46,7 +46,8 @@ var types = map[string]any{
 	"JobRecurrenceRule":                      client.Rule{}, "JobRecurrenceExclusion": client.Exclusion{},
 	"JobHistoryDefinition": client.History{}, "JobHistoryDefinitionProperties": client.HistoryProperties{},
 	"Change": client.Change{}, "ChangeProperties": client.ChangeProperties{}, "Difference": client.Difference{},
-	"LastDay":  client.Day{},
+	"LastDay": client.Day{},
+	"Held":    client.Held{}, "Disabled": client.Disabled{},
 	"JobTrial": client.Trial{}, "WorkerList": client.Workers{}, "Worker": client.Worker{}, "TimeSpan": client.TimeSpan{}, "JobSummary": client.Summary{}, "JobDigest": client.Digest{}, "BulkQuestion": client.BulkQuestion{}, "BulkPreview": client.BulkPreview{}, "BulkJob": client.BulkJob{}, "BulkResult": client.BulkResult{}, "JobChangePreview": client.ChangePreview{}, "JobChangeRun": client.ChangeRun{}, "Forecast": client.Forecast{}, "ForecastStep": client.ForecastStep{}, "ForecastSecond": client.ForecastSecond{},
 	"ForecastFullest": client.ForecastFullest{}, "ForecastCount": client.ForecastCount{}, "RerunResult": client.Rerun{}, "UpcomingDefinition": client.Upcoming{}, "OperationStatus": client.Operation{},
 	"RecurrencePreview": client.Preview{}, "RecurrencePreviewResult": client.PreviewResult{},
@@ -200,6 +201,9 @@ var calls = map[string]func(context.Context, *client.Client) error{
 	},
 	"Jobs_Skip": func(ctx context.Context, c *client.Client) error {
 		return second(c.SkipOccurrences(ctx, "c", "j", client.Occurrences{Next: 2}))
+	},
+	"Jobs_PreviewPause": func(ctx context.Context, c *client.Client) error {
+		return second(c.PreviewPause(ctx, "c", "j", "disable", client.Pause{Until: time.Unix(1e10, 0), Recover: client.RecoverAll, AtOnce: 3}))
 	},
 	"Jobs_Unskip": func(ctx context.Context, c *client.Client) error {
 		return second(c.UnskipOccurrences(ctx, "c", "j", client.Occurrences{From: time.Unix(0, 0), Until: time.Unix(9, 0)}))

@@ -52,10 +52,16 @@ type SummaryProperties struct {
 	LastDay            *Day      `json:"lastDay,omitempty"`
 }
 
-// Disabled says by whom and when a job was disabled.
+// Disabled says by whom and when a job or its job collection was disabled, and until when.
 type Disabled struct {
 	Time   time.Time `json:"time"`
 	Caller string    `json:"caller,omitempty"` // almanac for disableAfter; empty if it is not known
+
+	Note       string    `json:"note,omitempty"`
+	Until      time.Time `json:"until,omitzero"` // when it is enabled by itself; zero: never
+	Recover    Recover   `json:"recover,omitempty"`
+	AtOnce     int       `json:"atOnce,omitempty"`
+	Collection bool      `json:"collection,omitempty"` // the job collection is disabled, not the job
 }
 
 // A NextTry is the next attempt of an execution that failed so far.

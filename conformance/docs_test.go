@@ -57,6 +57,7 @@ func tryOuts(target string) []operation {
 		{"Jobs_GetExecution", never, "", missing},
 		{"Jobs_Skip", here, "", notNext},
 		{"Jobs_Unskip", here, "", notNext},
+		{"Jobs_PreviewPause", here, "", ok},
 		{"Jobs_Disable", here, "", ok},
 		{"Jobs_Enable", here, "", ok},
 		{"JobCollections_Rerun", here, "", ok},

@@ -26,6 +26,7 @@ type BulkJob struct {
 	Name       string
 	Generation int
 	Due        time.Time // of the occurrence to skip; zero for none
+	Promise    *Promise  `json:",omitempty"` // of enabling and disabling; nil: none
 }
 
 // A BulkStatus says what became of a job of a bulk action.

@@ -11,6 +11,9 @@ type Collection struct {
 	Properties CollectionProperties `json:"properties"`
 	Generation int                  `json:"generation,omitempty"` // number of changes of the properties
 
+	// Disabling says by whom and until when it is disabled, if a request said more than that; nil if none did.
+	Disabling *Disabling `json:"disabling,omitempty"`
+
 	// Unread is the reason why a collection in a list could not be read. If it is set, only the key is
 	// known.
 	Unread string `json:"-"`
@@ -23,6 +26,8 @@ type CollectionProperties struct {
 	Quota *Quota          `json:"quota,omitempty"`
 
 	Notifications []Notification `json:"notifications,omitempty"`
+
+	_ struct{} `ignore:"disabled"` // clients send back what they read
 }
 
 // A SKU names a plan.

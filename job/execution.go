@@ -23,6 +23,9 @@ type Status struct {
 	Skips       []*Time            `json:"skips,omitempty"`
 	SkipWindows []SkipWindowStatus `json:"skipWindows,omitempty"`
 
+	// Disabled says by whom, why and until when the job or its collection is disabled, if more is known than by whom.
+	Disabled *DisabledStatus `json:"disabled,omitempty"`
+
 	// Reason says why no occurrence is next: see [Definition.WhyOver], [WhyDisabled] and [WhyCollectionDisabled].
 	Reason string `json:"reason,omitempty"`
 }
@@ -57,6 +60,9 @@ type Job struct {
 	// DisabledBy says by whom and when the job was disabled; nil if it is not, or that is not known.
 	DisabledBy *Disabling `json:"disabledBy,omitempty"`
 
+	// CollectionPause says by whom and until when the job's collection is disabled, if that holds what comes due.
+	CollectionPause *Disabling `json:"collectionPause,omitempty"`
+
 	// Planned are the next occurrences, oldest first, if they follow from the job's time zone, with the offsets from
 	// UTC by which they were planned: a reader's time zones may be of another release. Only queries answer with them.
 	Planned []time.Time `json:"planned,omitempty"`
@@ -86,6 +92,7 @@ func (j Job) At(now time.Time) Job {
 	ahead := j.Ahead
 	j.Ahead = nil
 	j.Status.Skips, j.Status.SkipWindows = skipsToCome(&j, now)
+	j.Status.Disabled = j.disabledAs()
 	if ahead == nil {
 		return j
 	}
@@ -128,6 +135,8 @@ type Execution struct {
 	Collection string     `json:"collection"` // its collection's name
 	// of a manual run: the authenticated caller or, if the API asks for no login, the address
 	Caller string `json:"caller,omitempty"`
+	// it was held while the job or its collection was disabled, and ran when that was over
+	Recovered bool `json:"recovered,omitempty"`
 }
 
 // An Attempt is the record of one attempt of an action.
@@ -168,7 +177,7 @@ type Rest struct {
 // Lateness returns how long after its due time an execution began. ok is false for an entry that does not begin an
 // execution: a retry, an error action, or an occurrence that was not run.
 func (r *Record) Lateness() (late time.Duration, ok bool) {
-	return r.Start.Sub(r.Due), r.Outcome.Ran() && r.ActionName == MainAction && r.Number == 1 && !r.Due.IsZero()
+	return r.Start.Sub(r.Due), r.Outcome.Ran() && r.ActionName == MainAction && r.Number == 1 && !r.Due.IsZero() && !r.Recovered
 }
 
 // Ordinal numbers the attempts of a job: by execution, then main before error action, then attempt. Records of a job

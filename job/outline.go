@@ -64,11 +64,13 @@ type Outline struct {
 	ZoneRules string `json:"zoneRules,omitempty"`
 }
 
-// A Disabling says by whom and when a job was disabled.
+// A Disabling says by whom and when a job or a job collection was disabled, why, and until when.
 type Disabling struct {
 	At time.Time `json:"at"`
 	// the caller, or almanac for disableAfter, in at most 512 bytes; "" if it is not known
 	By string `json:"by,omitempty"`
+
+	Promise
 }
 
 // An OutlineRetry is the next attempt of an execution that failed so far.

@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -20,7 +21,28 @@ const (
 	WhyChangedWhenDue     = "the job was changed when it was due; whether it was sent is not known"
 	WhyChangedBeforeRetry = "the job was changed when a retry was due; whether that was sent is not known"
 	WhySkipped            = "a request skipped it"
+
+	WhyPaused           = "the job was disabled when it was due"
+	WhyCollectionPaused = "the job collection was disabled when it was due"
 )
+
+// WhyNotRecovered is the reason of a held occurrence that is not among those that run at the end; why is one of the
+// above.
+func WhyNotRecovered(why string, keep int) string {
+	switch keep {
+	case 0:
+		return why
+	case 1:
+		return why + ", and of those that were held only the latest runs"
+	}
+	return fmt.Sprintf("%s, and of those that were held only the newest %d run", why, keep)
+}
+
+// AskedFor reports whether a reason is that of an occurrence that did not run since somebody asked for that: nobody is
+// notified of it.
+func AskedFor(why string) bool {
+	return strings.HasPrefix(why, WhyPaused) || strings.HasPrefix(why, WhyCollectionPaused)
+}
 
 // WhyCrowded is the reason when as many executions as a job may have were running.
 func WhyCrowded(most int) string {
@@ -43,6 +65,14 @@ const (
 	WhyAllSkipped         = "The occurrences that are left are skipped."
 	WhyCollectionDisabled = "The job collection is not enabled, so none of its jobs runs on its schedule."
 )
+
+// WhyDisabledAs returns why a job has no next occurrence that is disabled with a promise; why if it has none.
+func WhyDisabledAs(why string, d *Disabling) string {
+	if d == nil || d.Promise == (Promise{}) {
+		return why
+	}
+	return strings.TrimSuffix(why, ".") + ": " + d.Text() + "."
+}
 
 // WhyHalted returns why a job is disabled that failed so often in a row.
 func WhyHalted(at time.Time, failures, disableAfter int, last string) string {

@@ -61,9 +61,9 @@ func (s *Service) bulkOne(
 	}
 	switch action {
 	case job.BulkEnable:
-		return s.bulkChange(ctx, k, workflows.UpdateEnable, selected.Generation)
+		return s.bulkChange(ctx, k, workflows.UpdateEnable, stateRequest(&selected))
 	case job.BulkDisable:
-		return s.bulkChange(ctx, k, workflows.UpdateDisable, selected.Generation)
+		return s.bulkChange(ctx, k, workflows.UpdateDisable, stateRequest(&selected))
 	case job.BulkDelete:
 		return s.bulkChange(ctx, k, workflows.UpdateDelete, selected.Generation)
 	case job.BulkSkip:
@@ -82,11 +82,22 @@ func isSo(current *job.Job, action job.BulkAction, selected *job.BulkJob) bool {
 	case job.BulkEnable:
 		return current.Definition.State == job.StateEnabled
 	case job.BulkDisable:
-		return current.Definition.State == job.StateDisabled
+		p := selected.Promise
+		same := p == nil || current.DisabledBy != nil && current.DisabledBy.Promise == *p
+		return current.Definition.State == job.StateDisabled && same
 	case job.BulkSkip:
 		return !selected.Due.IsZero() && job.Skipped(selected.Due, current.Skips, current.SkipWindows)
 	}
 	return false
+}
+
+// stateRequest returns the request to enable or disable a job that was selected.
+func stateRequest(selected *job.BulkJob) workflows.StateRequest {
+	r := workflows.StateRequest{Generation: selected.Generation}
+	if selected.Promise != nil {
+		r.Promise = *selected.Promise
+	}
+	return r
 }
 
 // bulkChange sends a job an update that it refuses if it has another generation than the last argument.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"go.temporal.io/api/enums/v1"
@@ -31,7 +32,10 @@ func (s *Service) BeginBulk(
 	if err != nil {
 		return job.Operation{}, err
 	}
-	in := bulk.Input{Collection: c.Key, Action: action, Jobs: jobs, Request: request, Actor: audit.ActorOf(ctx)}
+	in := bulk.Input{Collection: c.Key, Action: action, Jobs: slices.Clone(jobs), Request: request, Actor: audit.ActorOf(ctx)}
+	for i := range in.Jobs { // it is the same of all
+		in.Promise, in.Jobs[i].Promise = in.Jobs[i].Promise, nil
+	}
 	_, err = s.core.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: k.BulkWorkflowID(request), TaskQueue: workflows.TaskQueue, WorkflowExecutionTimeout: changes.Timeout,
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,

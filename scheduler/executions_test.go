@@ -212,7 +212,7 @@ func TestTheAnswerToAChangeShowsWhatFailedSoFar(t *testing.T) {
 		}}}}
 		s := scheduler.New(scheduler.Options{Client: changing{e}})
 		for _, change := range []func() (job.Job, error){
-			func() (job.Job, error) { return s.EnableJob(t.Context(), key) },
+			func() (job.Job, error) { return s.EnableJob(t.Context(), key, job.Promise{}) },
 			func() (job.Job, error) { return s.SkipOccurrences(t.Context(), key, job.SkipRequest{}) },
 			func() (job.Job, error) {
 				return s.PatchJob(t.Context(), key, func(current *job.Job) (job.Definition, error) { return current.Definition, nil })

@@ -295,19 +295,20 @@ func (s *Service) UnskipOccurrences(ctx context.Context, k job.Key, r job.SkipRe
 	return s.changed(ctx, j, err), err
 }
 
-// EnableJob enables a job. A job that is enabled stays as it is. The error is of kind [job.KindConflict] if the job is
+// EnableJob enables a job; p says which of the occurrences run that came due while it was disabled. A job that is
+// enabled stays as it is. The error is of kind [job.KindConflict] if the job is
 // completed or faulted.
-func (s *Service) EnableJob(ctx context.Context, k job.Key) (job.Job, error) {
-	return s.setJobState(ctx, k, workflows.UpdateEnable)
+func (s *Service) EnableJob(ctx context.Context, k job.Key, p job.Promise) (job.Job, error) {
+	return s.setJobState(ctx, k, workflows.UpdateEnable, p)
 }
 
-// DisableJob disables a job; otherwise it is as [Service.EnableJob]. After it returns nil, no occurrence is sent.
-func (s *Service) DisableJob(ctx context.Context, k job.Key) (job.Job, error) {
-	return s.setJobState(ctx, k, workflows.UpdateDisable)
+// DisableJob disables a job; p says until when, and what follows. Otherwise it is as [Service.EnableJob]. After it returns nil, no occurrence is sent.
+func (s *Service) DisableJob(ctx context.Context, k job.Key, p job.Promise) (job.Job, error) {
+	return s.setJobState(ctx, k, workflows.UpdateDisable, p)
 }
 
-func (s *Service) setJobState(ctx context.Context, k job.Key, update string) (j job.Job, err error) {
-	err = s.core.UpdateJob(ctx, k, update, &j)
+func (s *Service) setJobState(ctx context.Context, k job.Key, update string, p job.Promise) (j job.Job, err error) {
+	err = s.core.UpdateJob(ctx, k, update, &j, workflows.StateRequest{Promise: p})
 	return s.changed(ctx, j, err), err
 }
 

@@ -278,7 +278,7 @@ func TestAChangeThatTemporalGaveUpIsSentAgainUnderItsID(t *testing.T) {
 			return err
 		}, true},
 		{"a job's state", func(ctx context.Context, s *scheduler.Service) error {
-			_, err := s.DisableJob(ctx, key)
+			_, err := s.DisableJob(ctx, key, job.Promise{})
 			return err
 		}, true},
 		{"a collection's properties", func(ctx context.Context, s *scheduler.Service) error {

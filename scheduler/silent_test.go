@@ -146,11 +146,11 @@ func TestAChangeWhileTemporalCannotBeReachedSaysWithinSecondsThatNothingWasChang
 			return err
 		},
 		"enable of a job": func(ctx context.Context, s *scheduler.Service) error {
-			_, err := s.EnableJob(ctx, key)
+			_, err := s.EnableJob(ctx, key, job.Promise{})
 			return err
 		},
 		"disable of a job": func(ctx context.Context, s *scheduler.Service) error {
-			_, err := s.DisableJob(ctx, key)
+			_, err := s.DisableJob(ctx, key, job.Promise{})
 			return err
 		},
 		"rerun of a job": func(ctx context.Context, s *scheduler.Service) error { return s.RerunJob(ctx, key, "").Err },
@@ -167,7 +167,7 @@ func TestAChangeWhileTemporalCannotBeReachedSaysWithinSecondsThatNothingWasChang
 			return err
 		},
 		"disable of a job collection": func(ctx context.Context, s *scheduler.Service) error {
-			_, err := s.DisableCollection(ctx, key.Collection)
+			_, err := s.DisableCollection(ctx, key.Collection, job.Promise{})
 			return err
 		},
 		"a test of notifications": func(ctx context.Context, s *scheduler.Service) error {

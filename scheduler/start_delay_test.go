@@ -217,7 +217,7 @@ func TestAJobThatHasNotBegunBeginsBeforeItIsChanged(t *testing.T) {
 		}, workflows.UpdateReplace},
 		{"by a run", func(ctx context.Context, s *scheduler.Service) error { _, err := s.RunJob(ctx, key); return err }, workflows.UpdateRun},
 		{"by being disabled", func(ctx context.Context, s *scheduler.Service) error {
-			_, err := s.DisableJob(ctx, key)
+			_, err := s.DisableJob(ctx, key, job.Promise{})
 			return err
 		}, workflows.UpdateDisable},
 		{"by its deletion", func(ctx context.Context, s *scheduler.Service) error { return s.DeleteJob(ctx, key, nil) }, workflows.UpdateDelete},

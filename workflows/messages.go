@@ -114,6 +114,10 @@ type CollectionState struct {
 	Generation int                 `json:"generation"`         // of the collection
 	Disabled   bool                `json:"disabled,omitempty"` // the collection is not enabled
 	Rules      []notification.Rule `json:"rules,omitempty"`    // of the collection's notifications
+	// by whom and until when it is disabled, if that holds what comes due
+	Pause *job.Disabling `json:"pause,omitempty"`
+	// of an enabled collection: what is to be recovered of what was held; nil: what the pause promised
+	Recover *job.Promise `json:"recover,omitempty"`
 }
 
 // A ReserveRequest reports what a job requires of the plan. A job that changes sends two: before the

@@ -28,6 +28,8 @@ type Input struct {
 	Jobs       []job.BulkJob     `json:"jobs"`
 	Request    string            `json:"request"` // names the selection
 	Actor      audit.Actor       `json:"actor,omitzero"`
+	// Promise is that of all jobs, which have none of their own.
+	Promise *job.Promise `json:"promise,omitempty"`
 }
 
 // An Outcome is what became of a job.
@@ -56,6 +58,9 @@ type Activities struct {
 // Change changes the jobs of the input, and returns what became of each in their order. It fails, to be repeated, if
 // some do not answer.
 func (a *Activities) Change(ctx context.Context, in Input) ([]Outcome, error) {
+	for i := range in.Jobs {
+		in.Jobs[i].Promise = in.Promise
+	}
 	results := a.Do(audit.WithActor(ctx, in.Actor), in.Collection, in.Action, in.Jobs, in.Request)
 	outcomes := make([]Outcome, len(results))
 	for i, r := range results {

@@ -43,12 +43,12 @@ const (
 
 // NewBulkPreview returns the form of a preview. Only jobs that would change are in its selection.
 func NewBulkPreview(
-	action job.BulkAction, jobs []listing.Summary, missing []string, now time.Time,
+	action job.BulkAction, promise *job.Promise, jobs []listing.Summary, missing []string, now time.Time,
 ) BulkPreview {
 	r := BulkPreview{Action: action, Jobs: make([]BulkJob, len(jobs)), Missing: append([]string{}, missing...)}
-	selection := input.Selection{Action: action}
+	selection := input.Selection{Action: action, Promise: promise}
 	for i, s := range jobs {
-		effect, reason := effectOf(action, &s)
+		effect, reason := effectOf(action, promise, &s)
 		b := BulkJob{
 			ID: s.Key.ARMID(), Name: jobName(s.Key), ETag: changeTag(s.Generation), State: s.State,
 			Effect: effect, Reason: reason,
@@ -78,7 +78,7 @@ func NewBulkPreview(
 }
 
 // effectOf returns what an action would do to a job, and why if that is nothing.
-func effectOf(action job.BulkAction, s *listing.Summary) (Effect, string) {
+func effectOf(action job.BulkAction, promise *job.Promise, s *listing.Summary) (Effect, string) {
 	final := s.State.Final()
 	switch {
 	case s.Unread != "":
@@ -86,7 +86,7 @@ func effectOf(action job.BulkAction, s *listing.Summary) (Effect, string) {
 	case s.Generation == 0:
 		return Refused, "Its generation is not known; change it by itself."
 	case action == job.BulkEnable && s.State == job.StateEnabled,
-		action == job.BulkDisable && s.State == job.StateDisabled:
+		action == job.BulkDisable && s.State == job.StateDisabled && isPromised(promise, s.DisabledBy):
 		return Unchanged, "It is " + string(s.State) + " already."
 	case (action == job.BulkEnable || action == job.BulkDisable) && final:
 		return Refused, "It is " + string(s.State) + ": no occurrence is left."
@@ -96,6 +96,11 @@ func effectOf(action job.BulkAction, s *listing.Summary) (Effect, string) {
 		return Unchanged, "Its last execution has not failed, as far as it is known."
 	}
 	return Changes, ""
+}
+
+// isPromised reports whether a disabled job has that promise already.
+func isPromised(p *job.Promise, d *job.Disabling) bool {
+	return p == nil || d != nil && d.Promise == *p
 }
 
 // A BulkResult is the result for one job.

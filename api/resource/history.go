@@ -29,6 +29,7 @@ type HistoryProperties struct {
 	RepeatCount           int            `json:"repeatCount"` // from 1; 0 for an occurrence that was dropped
 	ActionName            job.ActionName `json:"actionName"`
 	Caller                string         `json:"caller,omitempty"` // of a manual run
+	Recovered             bool           `json:"recovered,omitempty"`
 }
 
 // History returns the form of an entry of the history of the job k.
@@ -46,6 +47,7 @@ func (s Shown) History(k job.Key, r job.Record) History {
 			RepeatCount:           r.Repeat,
 			ActionName:            r.ActionName,
 			Caller:                r.Caller,
+			Recovered:             r.Recovered,
 		},
 	}
 }

@@ -45,19 +45,26 @@ func (s Shown) retry(of access.Scope, r *job.Retry) *job.Retry {
 
 // A Collection is a job collection.
 type Collection struct {
-	ID         string                   `json:"id"`
-	Type       string                   `json:"type"`
-	Name       string                   `json:"name"`
-	Location   string                   `json:"location,omitempty"`
-	Tags       job.Members              `json:"tags,omitzero"`
-	Properties job.CollectionProperties `json:"properties"`
+	ID         string               `json:"id"`
+	Type       string               `json:"type"`
+	Name       string               `json:"name"`
+	Location   string               `json:"location,omitempty"`
+	Tags       job.Members          `json:"tags,omitzero"`
+	Properties CollectionProperties `json:"properties"`
+}
+
+// CollectionProperties are those that users write, and why the collection is disabled.
+type CollectionProperties struct {
+	job.CollectionProperties
+	Disabled *job.DisabledStatus `json:"disabled,omitempty"`
 }
 
 // NewCollection returns the form of a collection.
 func NewCollection(c job.Collection) Collection {
 	return Collection{
 		ID: c.Key.ARMID(), Type: "Microsoft.Scheduler/jobCollections", Name: c.Key.Name,
-		Location: c.Location, Tags: c.Tags, Properties: c.Properties.Redacted(), // again here, for any Scheduler
+		Location: c.Location, Tags: c.Tags,
+		Properties: CollectionProperties{c.Properties.Redacted(), c.Disabling.Status(false)}, // again here, for any Scheduler
 	}
 }
 
@@ -78,8 +85,9 @@ type JobProperties struct {
 // A disabledStatus is the status of a disabled job. Azure Scheduler showed none, so it has only what that did not have.
 type disabledStatus struct {
 	job.Outcomes
-	Retry  *job.Retry `json:"retry,omitempty"`
-	Reason string     `json:"reason,omitempty"`
+	Retry    *job.Retry          `json:"retry,omitempty"`
+	Disabled *job.DisabledStatus `json:"disabled,omitempty"`
+	Reason   string              `json:"reason,omitempty"`
 }
 
 // typeJob is the type of jobs.
@@ -102,8 +110,8 @@ func (s Shown) Job(j job.Job) Job {
 	switch {
 	case j.Definition.State != job.StateDisabled:
 		r.Properties.Status = &j.Status
-	case j.Status.LastOutcome != nil, j.Status.LastError != nil:
-		r.Properties.Status = disabledStatus{j.Status.Outcomes, j.Status.Retry, j.Status.Reason}
+	case j.Status.LastOutcome != nil, j.Status.LastError != nil, j.Status.Disabled != nil:
+		r.Properties.Status = disabledStatus{j.Status.Outcomes, j.Status.Retry, j.Status.Disabled, j.Status.Reason}
 	}
 	return r
 }

@@ -21,24 +21,18 @@ type Summary struct {
 
 // SummaryProperties are what a list shows of a job.
 type SummaryProperties struct {
-	State              job.State   `json:"state"`
-	CollectionDisabled bool        `json:"collectionDisabled,omitempty"`
-	When               string      `json:"when"`
-	ActionType         kind.Type   `json:"actionType,omitempty"`
-	Host               string      `json:"host,omitempty"`
-	NextExecutionTime  *job.Time   `json:"nextExecutionTime,omitempty"`
-	LastOutcome        job.Outcome `json:"lastOutcome,omitempty"`
-	Lateness           *string     `json:"lateness,omitempty"`
-	Disabled           *Disabled   `json:"disabled,omitempty"`
-	Retry              *NextTry    `json:"retry,omitempty"`
-	Recent             []Mark      `json:"recent"`
-	LastDay            *Day        `json:"lastDay,omitempty"`
-}
-
-// Disabled says by whom and when a job was disabled.
-type Disabled struct {
-	Time   *job.Time `json:"time"`
-	Caller string    `json:"caller,omitempty"`
+	State              job.State           `json:"state"`
+	CollectionDisabled bool                `json:"collectionDisabled,omitempty"`
+	When               string              `json:"when"`
+	ActionType         kind.Type           `json:"actionType,omitempty"`
+	Host               string              `json:"host,omitempty"`
+	NextExecutionTime  *job.Time           `json:"nextExecutionTime,omitempty"`
+	LastOutcome        job.Outcome         `json:"lastOutcome,omitempty"`
+	Lateness           *string             `json:"lateness,omitempty"`
+	Disabled           *job.DisabledStatus `json:"disabled,omitempty"`
+	Retry              *NextTry            `json:"retry,omitempty"`
+	Recent             []Mark              `json:"recent"`
+	LastDay            *Day                `json:"lastDay,omitempty"`
 }
 
 // A NextTry is the next attempt of an execution that failed so far.
@@ -79,7 +73,7 @@ func SummaryEntry(s listing.Summary) any {
 	}}
 	r.ETag = changeTag(s.Generation)
 	if d := s.DisabledBy; d != nil {
-		r.Properties.Disabled = &Disabled{job.NewTime(d.At), d.By}
+		r.Properties.Disabled = d.Status(false)
 	}
 	if t := s.Retry; t != nil {
 		r.Properties.Retry = &NextTry{t.Attempt, t.Max, job.NewTime(t.Next)}

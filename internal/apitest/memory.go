@@ -13,6 +13,7 @@ import (
 	"almanac/internal/audit"
 	"almanac/job"
 	"almanac/job/listing"
+	"almanac/job/preview"
 )
 
 // A Memory is a Scheduler of jobs in memory. Tests set its fields before they use it. What it does not have panics.
@@ -217,12 +218,12 @@ func (m *Memory) set(k job.Key, state job.State) (job.Job, error) {
 }
 
 // EnableJob enables a job.
-func (m *Memory) EnableJob(_ context.Context, k job.Key) (job.Job, error) {
+func (m *Memory) EnableJob(_ context.Context, k job.Key, _ job.Promise) (job.Job, error) {
 	return m.set(k, job.StateEnabled)
 }
 
 // DisableJob disables a job.
-func (m *Memory) DisableJob(_ context.Context, k job.Key) (job.Job, error) {
+func (m *Memory) DisableJob(_ context.Context, k job.Key, _ job.Promise) (job.Job, error) {
 	return m.set(k, job.StateDisabled)
 }
 
@@ -252,6 +253,11 @@ func (m *Memory) Execution(_ context.Context, k job.Key, name string) (job.Execu
 // SkipOccurrences returns the job.
 func (m *Memory) SkipOccurrences(ctx context.Context, k job.Key, _ job.SkipRequest) (job.Job, error) {
 	return m.Job(ctx, k)
+}
+
+// PreviewState holds nothing.
+func (m *Memory) PreviewState(context.Context, job.Key, job.State, job.Promise) (preview.Held, error) {
+	return preview.Held{AtOnce: 1}, nil
 }
 
 // UnskipOccurrences returns the job.
@@ -408,12 +414,12 @@ func (m *Memory) summary(j job.Job) listing.Summary {
 }
 
 // EnableCollection enables a collection at once.
-func (m *Memory) EnableCollection(_ context.Context, k job.CollectionKey) (*job.Operation, error) {
+func (m *Memory) EnableCollection(_ context.Context, k job.CollectionKey, _ job.Promise) (*job.Operation, error) {
 	return m.setCollection(k, job.CollectionEnabled)
 }
 
 // DisableCollection disables a collection at once.
-func (m *Memory) DisableCollection(_ context.Context, k job.CollectionKey) (*job.Operation, error) {
+func (m *Memory) DisableCollection(_ context.Context, k job.CollectionKey, _ job.Promise) (*job.Operation, error) {
 	return m.setCollection(k, job.CollectionDisabled)
 }
 

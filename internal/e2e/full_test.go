@@ -63,7 +63,7 @@ func TestAFullCollectionStaysWithinTheLimitsOfTheServer(t *testing.T) {
 		found, err := s.temporal.DescribeWorkflowExecution(t.Context(), id, "")
 		return err == nil && found.GetWorkflowExecutionInfo().GetExecution().GetRunId() != run.GetRunID()
 	})
-	_, err = s.service.DisableCollection(t.Context(), in.Key)
+	_, err = s.service.DisableCollection(t.Context(), in.Key, job.Promise{})
 	require.NoError(t, err)
 	eventually(t, "collection that is disabled", func() bool {
 		c, err := s.service.Collection(t.Context(), in.Key)

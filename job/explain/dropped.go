@@ -31,6 +31,9 @@ func (r *reasoner) dropped(one *job.Record) bool {
 	case job.WhyJobChanged, job.WhyChangedBeforeSent, job.WhyChangedWhenDue, job.WhyChangedBeforeRetry:
 		return r.withdrawn(one)
 	}
+	if job.AskedFor(one.WhyNot) {
+		return r.leftOut(one)
+	}
 	if strings.HasSuffix(one.WhyNot, "which is the maximum") {
 		return r.say(Missed, TooManyRunning, "It was missed: %s.", one.WhyNot)
 	}

@@ -85,6 +85,12 @@ func (b *builder) changed(when string, operation audit.Operation, by string, edi
 	return b
 }
 
+// paused says that the job is disabled with a promise.
+func (b *builder) paused(since string, p job.Promise) *builder {
+	b.Job.DisabledBy = &job.Disabling{At: at(since), By: "bob", Promise: p}
+	return b
+}
+
 // skips says what the newest version skipped.
 func (b *builder) skips(r job.SkipRequest) *builder {
 	b.Versions[0].Skip = &r
@@ -200,6 +206,22 @@ func TestEveryCauseIsNamedTruly(t *testing.T) {
 		{
 			"disabled, and to come", about("2026-01-01T14:15:00Z", nil).changed("2026-01-01T01:00:00Z", audit.DisableJob, "bob", disable),
 			explain.WillNotRun, explain.Disabled, "It will not run unless that changes: bob disabled the job at 2026-01-01T01:00:00Z.",
+		},
+		{
+			"left out at the end of a pause", about(due, nil).changed("2026-01-01T01:00:00Z", audit.DisableJob, "bob", disable).
+				changed("2026-01-01T06:00:00Z", audit.EnableJob, audit.Itself, enable).
+				dropped(due, "2026-01-01T06:00:00Z", job.OutcomeSkipped, job.WhyPaused), explain.SkippedOut, explain.Disabled,
+			"It was held, since bob disabled the job at 2026-01-01T01:00:00Z. When that was over, at 2026-01-01T06:00:00Z, it was left out.",
+		},
+		{
+			"to be held", about("2026-01-01T14:15:00Z", nil).changed("2026-01-01T01:00:00Z", audit.DisableJob, "bob", disable).
+				paused("2026-01-01T01:00:00Z", job.Promise{Until: at("2026-01-02T06:00:00Z"), Recover: job.RecoverLatest}), explain.Pending, explain.Disabled,
+			"It will be held: bob disabled the job at 2026-01-01T01:00:00Z. That ends at 2026-01-02T06:00:00Z. It runs if no other occurrence is due later until then.",
+		},
+		{
+			"held, to be left out", about(due, nil).changed("2026-01-01T01:00:00Z", audit.DisableJob, "bob", disable).
+				paused("2026-01-01T01:00:00Z", job.Promise{Recover: job.RecoverNone}), explain.WillNotRun, explain.Disabled,
+			"It is held: bob disabled the job at 2026-01-01T01:00:00Z. That ends when somebody enables it, and it is left out.",
 		},
 		{
 			"its collection disabled", about(due, nil).changed("2026-01-01T01:00:01Z", audit.DisableCollection, "", nil).with(func(f *explain.Facts) {

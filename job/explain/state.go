@@ -61,8 +61,14 @@ func (r *reasoner) inactive() bool {
 	if v == nil || v.Active() {
 		return false
 	}
+	if d := r.pause(); d != nil && !d.Until.IsZero() && !r.At.Before(d.Until) {
+		return false // the pause is over before
+	}
 	r.due()
 	cause, by := r.inactiveSince(v)
+	if d := r.pause(); d != nil {
+		return r.held(d, cause, by)
+	}
 	if r.future() {
 		return r.say(WillNotRun, cause, "It will not run unless that changes: %s.", by)
 	}

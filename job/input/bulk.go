@@ -20,6 +20,24 @@ type Bulk struct {
 	Names  []string       `json:"names,omitempty"`
 	Search string         `json:"search,omitempty"`
 	Filter string         `json:"filter,omitempty"`
+
+	// Of enabling and disabling, as [job.Promise] has them.
+	Note    string      `json:"note,omitempty"`
+	Until   *job.Time   `json:"until,omitempty"`
+	Recover job.Recover `json:"recover,omitempty" field:"enum=none|latest|all"`
+	AtOnce  int         `json:"atOnce,omitempty" field:"min=1,max=100"`
+}
+
+// Promise returns what is said of enabling or disabling; nil if nothing is.
+func (b *Bulk) Promise() *job.Promise {
+	p := job.Promise{Note: b.Note, Recover: b.Recover, AtOnce: b.AtOnce}
+	if b.Until != nil {
+		p.Until = b.Until.UTC().Truncate(time.Second)
+	}
+	if p == (job.Promise{}) {
+		return nil
+	}
+	return &p
 }
 
 // selectionLimits returns the limits of a body that selects jobs: what the API reads of any body.
@@ -32,7 +50,7 @@ func selectionLimits() *Limits {
 // ParseBulk parses a [Bulk]. It has either names or a search, a filter or both.
 func ParseBulk(body []byte) (b Bulk, err error) {
 	p, err := parseEnvelope(body, selectionLimits(), envelope{
-		what: "selection", beside: []string{"action", "names", "search", "filter"},
+		what: "selection", beside: []string{"action", "names", "search", "filter", "note", "until", "recover", "atOnce"},
 	})
 	if err != nil {
 		return b, err
@@ -44,6 +62,10 @@ func ParseBulk(body []byte) (b Bulk, err error) {
 	case len(p.List) > 0:
 	case len(b.Names) > job.MaxBulk:
 		p.fail("names", fields.TooLong, "", "at most 1,000 names")
+	case b.Promise() != nil && b.Action != job.BulkEnable && b.Action != job.BulkDisable:
+		p.fail("action", fields.Invalid, string(b.Action), "enable or disable beside note, until, recover and atOnce")
+	case b.Action == job.BulkEnable && (b.Until != nil || b.Note != ""):
+		p.fail("until", fields.Invalid, "", "neither until nor note for enable")
 	case some == (len(b.Names) > 0):
 		p.fail("names", fields.Required, "", "either names, or search, filter or both")
 	}
@@ -55,6 +77,8 @@ func ParseBulk(body []byte) (b Bulk, err error) {
 type Selection struct {
 	Action job.BulkAction
 	Jobs   []job.BulkJob
+	// Promise is that of each of them when it is enabled or disabled; nil: none.
+	Promise *job.Promise
 
 	// Request names the selection: requests with the same text are the same request.
 	Request string
@@ -66,11 +90,13 @@ type storedSelection struct {
 	Action job.BulkAction `json:"a"`
 	Made   int64          `json:"t"`
 	Jobs   [][]any        `json:"j"`
+
+	Promise *job.Promise `json:"p,omitempty"`
 }
 
 // Text returns the selection in a form that bodies can have. Two that were made at different times differ.
 func (s *Selection) Text(now time.Time) string {
-	stored := storedSelection{Action: s.Action, Made: now.UnixNano()}
+	stored := storedSelection{Action: s.Action, Made: now.UnixNano(), Promise: s.Promise}
 	for _, j := range s.Jobs {
 		one := []any{j.Name, j.Generation}
 		if !j.Due.IsZero() {
@@ -106,6 +132,8 @@ func ParseSelection(body []byte, action job.BulkAction) (s Selection, err error)
 	switch {
 	case !ok:
 		p.fail("selection", fields.Invalid, "", "the selection that bulkPreview answered with")
+	case stored.Promise != nil && stored.Promise.Check(time.Now().Add(-time.Hour)) != "":
+		p.fail("selection", fields.Invalid, "", "a selection whose until is to come: select the jobs again")
 	case stored.Action != action:
 		p.fail("selection", fields.Invalid, "",
 			"a selection for "+string(action)+"; this one is for "+string(stored.Action))
@@ -115,6 +143,7 @@ func ParseSelection(body []byte, action job.BulkAction) (s Selection, err error)
 		if !valid && len(p.List) == 0 {
 			p.fail("selection", fields.Invalid, "", "the selection that bulkPreview answered with")
 		}
+		j.Promise = stored.Promise
 		s.Jobs = append(s.Jobs, j)
 	}
 	sum := sha256.Sum256([]byte(sent.Selection))

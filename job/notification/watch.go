@@ -77,7 +77,7 @@ func (w *Watch) Ended(rules []Rule, e *job.ExecutionEnd) (matches []Match) {
 		}
 	}
 	add(job.EventLate, keys(rules, func(r *Rule) bool {
-		return !e.Manual && r.on(job.EventLate) && e.Late() > r.LateBy.Value()
+		return !e.Manual && !e.Recovered && r.on(job.EventLate) && e.Late() > r.LateBy.Value()
 	}))
 	if e.Failed {
 		failed := keys(rules, func(r *Rule) bool {

@@ -46,14 +46,18 @@ func (ops *Operations) DeleteCollection(
 
 // EnableCollection enables a collection: its enabled jobs run again. It returns an operation as
 // [Operations.DeleteCollection] does.
-func (ops *Operations) EnableCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error) {
-	return ops.operate(ctx, k, workflows.UpdateEnable)
+func (ops *Operations) EnableCollection(
+	ctx context.Context, k job.CollectionKey, p job.Promise,
+) (*job.Operation, error) {
+	return ops.operate(ctx, k, workflows.UpdateEnable, workflows.StateRequest{Promise: p})
 }
 
 // DisableCollection disables a collection: its jobs stop running and keep their state. It returns an
 // operation as [Operations.DeleteCollection] does.
-func (ops *Operations) DisableCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error) {
-	return ops.operate(ctx, k, workflows.UpdateDisable)
+func (ops *Operations) DisableCollection(
+	ctx context.Context, k job.CollectionKey, p job.Promise,
+) (*job.Operation, error) {
+	return ops.operate(ctx, k, workflows.UpdateDisable, workflows.StateRequest{Promise: p})
 }
 
 // operationPatience is how long a caller waits for an operation on a collection. After that it gets the

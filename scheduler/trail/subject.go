@@ -1,6 +1,8 @@
 package trail
 
 import (
+	"math"
+
 	"almanac/internal/audit"
 	"almanac/job"
 	"almanac/job/input"
@@ -60,7 +62,9 @@ func (s *jobSubject) apply(name string, arg decoder) []audit.Difference {
 	switch name {
 	case workflows.UpdateCollection:
 		var c workflows.CollectionState
-		if arg(&c); c.Generation >= s.collection {
+		if arg(&c); c.Generation == math.MaxInt { // it has ended its pause by itself
+			s.disabled = false
+		} else if c.Generation >= s.collection {
 			s.disabled, s.collection = c.Disabled, c.Generation
 		}
 	case workflows.UpdateEnable:

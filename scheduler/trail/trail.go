@@ -5,6 +5,7 @@ package trail
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -194,6 +195,9 @@ func (r *runReader) event(e *history.HistoryEvent) {
 		}
 		c.Status, c.Differences = audit.Succeeded, r.subject.apply(c.update.name, r.decoder(c.update.args))
 		c.after = snapshotOf(r.subject)
+		if text := r.promised(&c.update); text != "" {
+			c.Message = text
+		}
 		if c.skip != nil {
 			c.Message = c.skip.Text(c.update.name == workflows.UpdateUnskip)
 		}
@@ -230,6 +234,19 @@ func (r *runReader) event(e *history.HistoryEvent) {
 	}
 }
 
+// promised says what a request to enable or disable promised; "" if that is nothing, or it is another one.
+func (r *runReader) promised(u *update) string {
+	if u.name != workflows.UpdateEnable && u.name != workflows.UpdateDisable {
+		return ""
+	}
+	var s workflows.StateRequest
+	if r.decoder(u.args)(&s); s.Promise == (job.Promise{}) {
+		return ""
+	}
+	text := s.Text()
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
 // skipOf returns which occurrences an update skips, or skips no more; nil if it is another one.
 func (r *runReader) skipOf(u *update) *job.SkipRequest {
 	if u.name != workflows.UpdateSkip && u.name != workflows.UpdateUnskip {
@@ -260,6 +277,10 @@ func (r *runReader) replanned(e *history.HistoryEvent) {
 	var p plan.Plan
 	data := e.GetMarkerRecordedEventAttributes().GetDetails()["data"]
 	err := wfclient.ConverterFor(r.core.Converter, r.workflowID).FromPayloads(data, &p)
+	if err == nil && p.Released != nil {
+		r.paused(e, p.Released)
+		return
+	}
 	if err != nil || p.Moved == nil || p.Zone == nil { // other side effects record other values
 		return
 	}
@@ -274,6 +295,26 @@ func (r *runReader) replanned(e *history.HistoryEvent) {
 		Message: "The job was planned again with the time zones of " + p.Zone.Release +
 			", before with those of " + p.Moved.Release +
 			"; next occurrence: " + due(p.Moved.Is) + ", before: " + due(p.Moved.Was) + ".",
+	}})
+}
+
+// paused adds the change by which a pause has ended by itself.
+func (r *runReader) paused(e *history.HistoryEvent, ended *plan.Released) {
+	operation, name, arg := audit.EnableJob, workflows.UpdateEnable, nothing
+	if ended.Collection {
+		operation = audit.EnableCollection
+		if _, ofJob := r.subject.(*jobSubject); ofJob {
+			name, arg = workflows.UpdateCollection, func(v any) {
+				if c, ok := v.(*workflows.CollectionState); ok {
+					c.Generation = math.MaxInt
+				}
+			}
+		}
+	}
+	r.add(e, change{Change: audit.Change{
+		Operation: operation, Status: audit.Succeeded, Actor: audit.Actor{Caller: audit.Itself},
+		Message:     "The time was over for which it was disabled, until " + ended.Until.UTC().Format(time.RFC3339) + ".",
+		Differences: r.subject.apply(name, arg),
 	}})
 }
 

@@ -14,11 +14,7 @@ import (
 	"almanac/workflows/plan"
 )
 
-func (j *loop) setState(ctx workflow.Context, s job.State) {
-	d := j.Definition
-	d.State = s
-	j.replace(ctx, d, "")
-}
+func (j *loop) setState(ctx workflow.Context, s job.State) { j.setStateAs(ctx, s, new(job.Promise)) }
 
 // replace puts a new definition in force, and its text into the memo unless text is "". When it
 // returns, no more requests are sent by the old definition; attempts already sent run to their end.
@@ -26,6 +22,12 @@ func (j *loop) setState(ctx workflow.Context, s job.State) {
 // A completed or faulted job is treated as an enabled job without occurrences: a definition with an
 // occurrence left makes it active again, one without leaves it final.
 func (j *loop) replace(ctx workflow.Context, d job.Definition, text string) {
+	j.replaceAs(ctx, d, text, new(job.Promise))
+}
+
+// replaceAs is [loop.replace] with what is said of a pause: by a request that disables the job what becomes of what
+// comes due, and by one that enables it what of that runs.
+func (j *loop) replaceAs(ctx workflow.Context, d job.Definition, text string, p *job.Promise) {
 	old, wasActive := j.Definition, j.Active()
 	final := old.State.Final()
 	if final {
@@ -46,14 +48,19 @@ func (j *loop) replace(ctx workflow.Context, d job.Definition, text string) {
 	if wasActive {
 		j.generator.noteSkipped(ctx)
 	}
-	if wasActive && (!timing || d.State != job.StateEnabled) {
+	holds := d.State == job.StateDisabled && timing && p.Holds()
+	if wasActive && (!timing || d.State != job.StateEnabled) && !holds {
 		j.generator.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, job.WhyJobChanged)
 	}
 	if d.State != job.StateDisabled && j.Halted != "" {
 		j.Halted, j.Forgiven = "", j.Outcomes.ConsecutiveFailures
 		visibility.ShowHalted(ctx, &j.Key, "")
 	}
-	j.noteDisabling(ctx, d.State)
+	if !wasActive && !final && !timing {
+		j.dropHeld(ctx, d.Recurrence != nil)
+	}
+	before := j.DisabledBy
+	j.noteDisabling(ctx, d.State, p)
 	shown, notifications := j.Definition.State, j.Definition.Notifications
 	j.Definition, j.Final = d, time.Time{}
 	sameNotifications := reflect.DeepEqual(notifications, d.Notifications) //workflowcheck:ignore // of types without maps, as above
@@ -63,8 +70,16 @@ func (j *loop) replace(ctx workflow.Context, d job.Definition, text string) {
 	switch {
 	case final && !timing: // even if the job is not active: whether it is final depends on the new schedule
 		j.generator.replan(ctx, false)
+	case !final && !wasActive && timing && j.releases(p, before):
+		j.release(ctx, choice(p, promiseOf(before), j.Held), job.WhyPaused)
 	case !final && j.Active() && (!timing || !wasActive):
+		j.Held = nil
 		j.generator.replan(ctx, !wasActive)
+	case !final && j.Held != nil && !timing:
+		j.generator.record(ctx, j.generator.request(plan.StepAfter, j.Decided))
+	}
+	if before != nil && j.DisabledBy == nil && !j.Active() { // the collection decides when it is enabled
+		j.hold(choice(p, &before.Promise, j.Held))
 	}
 	if (final && d.State == job.StateEnabled || j.Active()) && j.over() {
 		j.Finish(workflow.Now(ctx))
@@ -79,13 +94,27 @@ func (j *loop) replace(ctx workflow.Context, d job.Definition, text string) {
 }
 
 // noteDisabling notes by whom the job is disabled that is about to get a state.
-func (j *loop) noteDisabling(ctx workflow.Context, s job.State) {
+func (j *loop) noteDisabling(ctx workflow.Context, s job.State, p *job.Promise) {
 	switch {
 	case s != job.StateDisabled:
 		j.DisabledBy = nil
 	case j.Definition.State != job.StateDisabled:
-		j.DisabledBy = &job.Disabling{At: workflow.Now(ctx).UTC(), By: execution.CallerOf(audit.ActorOf(ctx))}
+		j.DisabledBy = &job.Disabling{At: workflow.Now(ctx).UTC(), By: execution.CallerOf(audit.ActorOf(ctx)), Promise: *p}
+		j.hold(p)
 	}
+}
+
+// releases reports whether the job is active from now on and occurrences are held that are to be decided, or are to be
+// run although they were not. The state before says by whom it was disabled.
+func (j *loop) releases(asked *job.Promise, before *job.Disabling) bool {
+	return j.Active() && (j.Held != nil || asked.Recover != "" || choice(asked, promiseOf(before)).Keep() > 0)
+}
+
+func promiseOf(d *job.Disabling) *job.Promise {
+	if d == nil {
+		return nil
+	}
+	return &d.Promise
 }
 
 func enable(d job.Definition) *job.Definition {
@@ -101,26 +130,49 @@ func (j *loop) applyCollection(ctx workflow.Context, c *workflows.CollectionStat
 	}
 	j.Collection = c.Generation
 	j.raiser.Inherit(ctx, c.Rules)
-	j.setCollectionState(ctx, !c.Disabled)
+	if p := c.Pause; c.Disabled && p != nil && p.Ends(workflow.Now(ctx)) {
+		c.Disabled, c.Recover = false, &p.Promise // it is late, and the pause is over
+	}
+	if !c.Disabled {
+		j.setCollectionState(ctx, true, c.Recover, nil)
+		return
+	}
+	j.setCollectionState(ctx, false, nil, c.Pause)
 }
 
 // setCollectionState applies a change of the collection's state: while the collection is not enabled, no
 // occurrence of its jobs runs, whatever their own state. Disabling it withdraws manual runs, too, those
 // of jobs that are not active included.
-func (j *loop) setCollectionState(ctx workflow.Context, enabled bool) {
+func (j *loop) setCollectionState(ctx workflow.Context, enabled bool, asked *job.Promise, pause *job.Disabling) {
 	if j.CollectionDisabled == !enabled {
+		if !enabled && pause != nil {
+			j.CollectionPause = pause
+			j.hold(&pause.Promise)
+		}
 		return
 	}
+	holds := pause != nil && pause.Holds()
 	if !enabled {
 		j.withdraw(ctx)
 	}
 	if j.Active() {
 		j.generator.noteSkipped(ctx)
-		j.generator.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, job.WhyCollectionChanged)
+		if !holds {
+			j.generator.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, job.WhyCollectionChanged)
+		}
 	}
-	j.CollectionDisabled = !enabled
+	before := j.CollectionPause
+	j.CollectionDisabled, j.CollectionPause = !enabled, pause
+	if pause != nil {
+		j.hold(&pause.Promise)
+	}
 	j.TimetableChanged(workflow.Now(ctx))
-	if j.Active() {
+	c := choice(asked, promiseOf(before), j.Held)
+	switch {
+	case !enabled || j.Definition.State.Final() || !j.Active(): // if the job is disabled, it decides when it is enabled
+	case j.Held != nil || asked != nil && asked.Recover != "" || c.Keep() > 0:
+		j.release(ctx, c, job.WhyCollectionPaused)
+	default:
 		j.generator.replan(ctx, true)
 	}
 }

@@ -27,7 +27,7 @@ func (j *loop) start(ctx workflow.Context, due time.Time) {
 	j.generator.decided(due)
 	j.Started++
 	j.Numbered++
-	e.Repeat = j.Numbered
+	e.Repeat, e.Recovered = j.Numbered, j.Recovery.Of(due)
 	j.beginExecution(ctx, e, planned.Format(time.RFC3339), due)
 }
 
@@ -75,6 +75,7 @@ func (j *loop) beginExecution(ctx workflow.Context, e *execution.Execution, what
 		Job:        j.Key.Name,
 		Collection: j.Key.Collection.Name,
 		Caller:     e.Caller,
+		Recovered:  e.Recovered,
 	}
 	j.spawn(ctx, e)
 }

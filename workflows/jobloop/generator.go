@@ -79,7 +79,7 @@ func (g *generator) record(ctx workflow.Context, r *plan.Request) {
 func (g *generator) take(ctx workflow.Context, r *plan.Request, answer plan.Plan) {
 	g.asked, g.Behind = nil, ""
 	g.Plan = answer
-	g.Plan.Dropped, g.Plan.Moved = nil, nil // they are in the history; the next run does not need them
+	g.Plan.Dropped, g.Plan.Moved, g.Plan.Released = nil, nil, nil // they are in the history; the next run does not need them
 	if m := answer.Moved; m != nil {
 		g.move(ctx, m)
 	}
@@ -89,6 +89,9 @@ func (g *generator) take(ctx workflow.Context, r *plan.Request, answer plan.Plan
 	}
 	if r.Step == plan.StepCatchUp && !g.Plan.More {
 		g.CatchUp = r.Now
+	}
+	if r.Step == plan.StepRelease {
+		g.released(ctx, r)
 	}
 }
 

@@ -25,13 +25,10 @@ type update struct {
 
 // updates returns the table of the job's updates.
 func (j *loop) updates() []update {
-	setState := func(s job.State) func(workflow.Context) {
-		return func(ctx workflow.Context) { j.setState(ctx, s) }
-	}
 	return []update{
 		{workflows.UpdateReplace, j.handleReplace, j.validate, nil},
-		j.command(workflows.UpdateEnable, j.maySetState, setState(job.StateEnabled)),
-		j.command(workflows.UpdateDisable, j.maySetState, setState(job.StateDisabled)),
+		j.stateCommand(workflows.UpdateEnable, job.StateEnabled),
+		j.stateCommand(workflows.UpdateDisable, job.StateDisabled),
 		j.command(workflows.UpdateDelete, j.mayChange, j.remove),
 		{workflows.UpdateRun, j.handleRun, j.mayRunOnce, func(ctx workflow.Context) error {
 			_, err := j.runAdmitted(ctx)

@@ -91,10 +91,11 @@ type loop struct {
 	full       bool    // the history is so long that the run drains
 
 	requests     requests
-	disabling    bool  // the job is about to be disabled by disableAfter
-	deleted      bool  // nothing is to be sent from now on
-	gone         bool  // it is deleted, and nothing can be sent any more
-	unregistered error // the job is not registered, and ends
+	pauseOver    time.Time // when the pause was to end that ends now by itself; zero: none does
+	disabling    bool      // the job is about to be disabled by disableAfter
+	deleted      bool      // nothing is to be sent from now on
+	gone         bool      // it is deleted, and nothing can be sent any more
+	unregistered error     // the job is not registered, and ends
 
 	raiser *alerts.Raiser
 }
@@ -119,6 +120,7 @@ func (j *loop) run(ctx workflow.Context) error {
 			return j.continueAsNew(ctx)
 		}
 		j.startDeferred(ctx)
+		j.endPauses(ctx)
 		j.checkQuiet(ctx)
 		j.decide(ctx)
 		j.show(ctx)
@@ -138,6 +140,7 @@ func (j *loop) decide(ctx workflow.Context) {
 	}
 	for j.Active() {
 		j.generator.refill(ctx)
+		j.recovering(ctx)
 		due, ok := j.Next()
 		if !ok || due.After(workflow.Now(ctx).Add(j.generator.ahead())) ||
 			!j.executions.HeldUntil(workflow.Now(ctx)).IsZero() {
@@ -160,6 +163,9 @@ func (j *loop) decide(ctx workflow.Context) {
 			j.start(ctx, due)
 		case plan.RunFirst:
 			until := j.BusyUntil
+			if j.Recovery != nil {
+				until = execution.Later(until, j.Recovery.Ended)
+			}
 			j.start(ctx, due)
 			j.generator.drop(ctx, until, job.OutcomeMissed, job.WhyAnotherWaited)
 		case plan.Skip:
@@ -190,7 +196,7 @@ func (j *loop) finishIfOver(ctx workflow.Context) {
 
 // situation returns what the decision about the next occurrence depends on.
 func (j *loop) situation(due, now time.Time) plan.Situation {
-	return plan.Situation{
+	s := plan.Situation{
 		Due: due,
 		// regardless of recurrence.count, which dropped occurrences do not use up
 		Another:   len(j.Plan.Due) > 1 && !j.Plan.Due[1].After(now),
@@ -202,6 +208,11 @@ func (j *loop) situation(due, now time.Time) plan.Situation {
 		CatchUp:   j.CatchUp,
 		Overlap:   j.overlap(),
 	}
+	if r := j.Recovery; r != nil {
+		s.Recovers, s.Full = r.Of(due), j.executions.Recovered() >= r.Limit()
+		s.Behind, s.Recovered = !s.Recovers && j.executions.Recovering(j.overlap()), r.Ended
+	}
+	return s
 }
 
 // askInterval is the time between two lookups of ask. An occurrence that was not sent and never will be
@@ -250,6 +261,11 @@ func (j *loop) wake(now time.Time) time.Time {
 	}
 	if j.Plan.More { // too many to drop in one workflow task: another takes the next step
 		return now.Add(time.Millisecond)
+	}
+	if !j.Active() && !j.requests.turns.Taken() {
+		if at := j.pauseEnds(); !at.IsZero() {
+			return earlier(at, now.Truncate(maxSleep).Add(2*maxSleep))
+		}
 	}
 	if !j.Active() || j.requests.turns.Taken() || j.generator.undecidable() {
 		return time.Time{}

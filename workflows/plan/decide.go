@@ -19,6 +19,12 @@ type Situation struct {
 	BusyUntil time.Time
 	CatchUp   time.Time // occurrences up to here are caught up, one after another
 	Overlap   job.OverlapPolicy
+
+	Recovers bool // it was held, and runs now that the pause is over
+	Full     bool // as many of those run as may at once
+	Behind   bool // of those that were held, some run or wait for an attempt
+	// those that were held have run: occurrences that came due up to here waited behind them
+	Recovered time.Time
 }
 
 // A Decision is what becomes of a due occurrence.
@@ -40,17 +46,19 @@ func Decide(s Situation) Decision {
 	switch {
 	case s.MustWait():
 		return Wait
+	case s.Recovers:
+		return Run
 	case s.caughtUp() && !s.Crowded:
 		return Run
 	case s.Overlap == job.OverlapAllowAll && s.Unknown:
 		return Ask
 	case s.Crowded:
 		return Miss
-	case s.Overlap == job.OverlapSkip && s.cameDueBusy():
+	case s.Overlap == job.OverlapSkip && s.cameDueBusy() && !s.waitedBehind():
 		return Skip
-	case s.Overlap != job.OverlapAllowAll && s.cameDueBusy():
+	case s.Overlap != job.OverlapAllowAll && (s.cameDueBusy() || s.waitedBehind()):
 		return RunFirst
-	case s.Another && !s.cameDueBusy(): // while nothing could run them, since OverlapAllowAll does not wait
+	case s.Another && !s.cameDueBusy() && !s.waitedBehind(): // while nothing could run them, since OverlapAllowAll does not wait
 		return CatchUp
 	}
 	return Run
@@ -59,10 +67,16 @@ func Decide(s Situation) Decision {
 // MustWait reports whether the decision has to wait until a running execution has ended: while the run is
 // draining, and for an occurrence that may not run beside the one before. So a long execution costs no
 // timer of its own. With OverlapAllowAll those that are caught up do not wait for retries, which may be months
-// away.
+// away. Occurrences that were held wait for each other as the pause promised, and regular ones wait behind them.
 func (s Situation) MustWait() bool {
-	return s.Draining || s.Busy && (s.caughtUp() || s.Overlap != job.OverlapAllowAll)
+	if s.Recovers {
+		return s.Draining || s.Full || s.Crowded
+	}
+	return s.Draining || s.Behind || s.Busy && (s.caughtUp() || s.Overlap != job.OverlapAllowAll)
 }
+
+// waitedBehind reports whether the occurrence came due while others ran that had been held.
+func (s Situation) waitedBehind() bool { return !s.Due.After(s.Recovered) }
 
 // caughtUp reports whether the occurrence is one to be caught up.
 func (s Situation) caughtUp() bool { return !s.Due.After(s.CatchUp) }

@@ -24,6 +24,8 @@ type Plan struct {
 	Skipped     []time.Time `json:"skipped,omitempty"`
 	MoreSkipped bool        `json:"moreSkipped,omitempty"`
 
+	Released *Released `json:"released,omitempty"` // a pause has ended by itself; nothing else is set then
+
 	Zone  *Zone  `json:"zone,omitempty"`  // of the job; nil if the occurrences follow from none
 	Moved *Moved `json:"moved,omitempty"` // the zone's rules are not those of the plan before
 	// release of a worker that planned nothing, since its release is older than the plan's

@@ -31,6 +31,8 @@ type Request struct {
 	Why     string        `json:"why,omitempty"`     // likewise
 	Now     time.Time     `json:"now,omitzero"`      // of StepCatchUp
 	Window  time.Duration `json:"window,omitempty"`  // of StepCatchUp
+	Keep    int           `json:"keep,omitempty"`    // of StepRelease: how many occurrences run that were held
+	AtOnce  int           `json:"atOnce,omitempty"`  // of StepRelease: how many of them at once
 }
 
 // A Step is what is planned.
@@ -43,6 +45,7 @@ const (
 	StepAnew    Step = "anew"    // see [Anew]
 	StepDrop    Step = "drop"    // see [Drop]
 	StepCatchUp Step = "catchUp" // see [Drop] and [MissedUntil]
+	StepRelease Step = "release" // see [Release]
 )
 
 // Answer plans with the time zones of this worker. If they are older than those of the plan before, and say something
@@ -114,6 +117,8 @@ func (r *Request) step(p *timetable.Timetable, from time.Time) Plan {
 		return Drop(p, from, r.Until, r.Outcome, r.Why)
 	case StepCatchUp:
 		return Drop(p, from, MissedUntil(p, from, r.Now, r.Window), r.Outcome, r.Why)
+	case StepRelease:
+		return Release(p, from, r.Until, r.Keep, r.Outcome, r.Why)
 	default:
 		return After(p, from)
 	}

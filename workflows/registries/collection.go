@@ -28,9 +28,11 @@ type CollectionInput struct {
 	Jobs           Names `json:"jobs"`
 	// number of changes that jobs have to know: of the state, and of the rules of notifications, which they have
 	// without their targets
-	State     int           `json:"state,omitempty"`
-	Pause     time.Duration `json:"pause,omitempty"`     // between rounds of updates to silent jobs
-	Notifying shards        `json:"notifying,omitempty"` // of the workflows that deliver alerts, those that may run
+	State int           `json:"state,omitempty"`
+	Pause time.Duration `json:"pause,omitempty"` // between rounds of updates to silent jobs
+	// of the request, or the pause, by which the collection was enabled: what its jobs recover
+	Recover   *job.Promise `json:"recover,omitempty"`
+	Notifying shards       `json:"notifying,omitempty"` // of the workflows that deliver alerts, those that may run
 
 	Tests notification.Tests `json:"tests,omitempty"` // of notifications, the newest
 	Tries tries              `json:"tries,omitempty"` // of actions, the newest
@@ -66,21 +68,20 @@ type collection struct {
 	CollectionInput // but for its jobs, which the registry has
 	*registry
 
-	order   await.Turns   // of changes of the properties; each lasts until every job that answers has applied it
-	again   again         // repeated updates of silent jobs
-	pending *quota.Limits // rules of properties that are about to be put in force
-	asking  bool          // whether it is registered; until the answer, it is not there for anybody
-	deleted bool          // only deletes are still accepted
-	gone    bool          // all jobs are deleted as well
+	order await.Turns // of changes of the properties; each lasts until every job that answers has applied it
+	again again       // repeated updates of silent jobs
+
+	pauseEnd await.Timer   // when the collection is enabled by itself
+	pending  *quota.Limits // rules of properties that are about to be put in force
+	asking   bool          // whether it is registered; until the answer, it is not there for anybody
+	deleted  bool          // only deletes are still accepted
+	gone     bool          // all jobs are deleted as well
 
 	commands []workflow.ReceiveChannel
 	handling int // signals being handled
 }
 
 func (c *collection) handle(ctx workflow.Context) error {
-	setState := func(s job.CollectionState) func(workflow.Context) error {
-		return func(ctx workflow.Context) error { return c.setState(ctx, s) }
-	}
 	err := errors.Join(
 		workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryStatus, c.status,
 			workflow.QueryHandlerOptions{Description: "the job collection's properties"}),
@@ -96,9 +97,9 @@ func (c *collection) handle(ctx workflow.Context) error {
 		handleUpdate(ctx, workflows.UpdateRegister, c.register, c.mayRegister),
 		handleUpdate(ctx, workflows.UpdateConfirm, c.confirm, nil),
 		handleUpdate(ctx, workflows.UpdateReserve, c.reserve, c.mayReserve),
-		c.command(ctx, workflows.UpdateEnable, setState(job.CollectionEnabled)),
-		c.command(ctx, workflows.UpdateDisable, setState(job.CollectionDisabled)),
-		c.command(ctx, workflows.UpdateDelete, c.remove),
+		c.command(ctx, workflows.UpdateEnable, c.stateCommand(job.CollectionEnabled)),
+		c.command(ctx, workflows.UpdateDisable, c.stateCommand(job.CollectionDisabled)),
+		c.command(ctx, workflows.UpdateDelete, func(ctx workflow.Context, _ *workflows.StateRequest) error { return c.remove(ctx) }),
 	)
 	c.noteShards(ctx)
 	return err
@@ -114,7 +115,9 @@ func handleUpdate(ctx workflow.Context, name string, handle, validate any) error
 
 // command registers an update and a signal of the same name. The update may have the generation of the properties that
 // its caller read, and is refused if that is not the present one.
-func (c *collection) command(ctx workflow.Context, name string, do func(workflow.Context) error) error {
+func (c *collection) command(
+	ctx workflow.Context, name string, do func(workflow.Context, *workflows.StateRequest) error,
+) error {
 	description := workflows.CollectionUpdates.Find(name).Description + ", without an answer"
 	signal := await.Signals(ctx, name, description)
 	c.commands = append(c.commands, signal)
@@ -122,20 +125,20 @@ func (c *collection) command(ctx workflow.Context, name string, do func(workflow
 		for {
 			signal.Receive(ctx, nil)
 			c.handling++
-			if err := do(ctx); err != nil {
+			if err := do(ctx, new(workflows.StateRequest)); err != nil {
 				workflow.GetLogger(ctx).Warn("a signal was refused", "signal", name, "collection", c.Key.ARMID(), "error", err)
 			}
 			c.handling--
 			c.note()
 		}
 	})
-	return handleUpdate(ctx, name, func(ctx workflow.Context, generation int) error {
-		if generation != 0 {
-			if err := c.current(generation); err != nil {
+	return handleUpdate(ctx, name, func(ctx workflow.Context, r workflows.StateRequest) error {
+		if r.Generation != 0 {
+			if err := c.current(r.Generation); err != nil {
 				return err
 			}
 		}
-		return do(ctx)
+		return do(ctx, &r)
 	}, nil)
 }
 
@@ -152,9 +155,14 @@ func (c *collection) run(ctx workflow.Context) error {
 			return workflow.NewContinueAsNewError(ctx, workflows.TypeCollection, c.CollectionInput)
 		}
 		c.again.timer.Set(ctx, c.again.at)
-		verify, err := c.wait(ctx, func() bool { return c.over(ctx) || c.again.timer.Fired() })
+		c.pauseEnd.Set(ctx, c.pauseEnds())
+		verify, err := c.wait(ctx, func() bool { return c.over(ctx) || c.again.timer.Fired() || c.pauseEnd.Fired() })
 		switch {
 		case err != nil:
+		case c.pauseEnd.Fired():
+			if err = c.exclusively(ctx, c.endPause); wfclient.IsRefused(err, workflows.ErrTypeSilent) {
+				err = nil // updateSilent repeats it
+			}
 		case verify:
 			err = c.verifyAndUpdate(ctx)
 		case c.again.timer.Fired():
@@ -338,6 +346,10 @@ func (c *collection) put(ctx workflow.Context, r workflows.PutRequest) (job.Coll
 		if err != nil {
 			return workflows.Refuse(workflows.ErrTypeInvalid, err.Error())
 		}
+		r.Disabling = c.Disabling
+		if r.Properties.State == job.CollectionEnabled {
+			r.Disabling, c.Recover = nil, nil
+		}
 		wasDisabled := c.disabled()
 		if r.Limits == nil || r.Properties.SKU.Name == c.Properties.SKU.Name {
 			c.replace(r.Collection)
@@ -411,16 +423,21 @@ const reserveTimeout = 20 * time.Second
 
 // setState enables or disables the collection. An error of type [workflows.ErrTypeSilent] means that it was done
 // but some jobs did not answer.
-func (c *collection) setState(ctx workflow.Context, s job.CollectionState) error {
+func (c *collection) setState(ctx workflow.Context, s job.CollectionState, p *job.Promise) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	return c.exclusively(ctx, func(ctx workflow.Context) error {
 		if err := c.present(); err != nil {
 			return err
 		}
-		if c.Properties.State != s {
-			to := c.Collection
-			to.Properties.State = s
-			c.replace(to)
+		if !c.samePromise(s, p) {
+			again := c.Properties.State == s
+			c.replace(c.as(ctx, s, p))
+			if c.Recover = nil; s == job.CollectionEnabled && *p != (job.Promise{}) {
+				c.Recover = p
+			}
+			if again {
+				c.State++ // its jobs have to know the other promise
+			}
 		}
 		return c.updateAll(ctx)
 	})

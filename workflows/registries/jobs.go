@@ -120,7 +120,13 @@ func (c *collection) confirmStarted(ctx workflow.Context, started []workflows.Re
 
 // forJobs returns what jobs have to know of the collection.
 func (c *collection) forJobs() workflows.CollectionState {
-	return workflows.CollectionState{Generation: c.Generation, Disabled: c.disabled(), Rules: notification.Rules(c.Properties.Notifications)}
+	s := workflows.CollectionState{Generation: c.Generation, Disabled: c.disabled(), Rules: notification.Rules(c.Properties.Notifications)}
+	if s.Disabled {
+		s.Pause = c.Disabling
+	} else {
+		s.Recover = c.Recover
+	}
+	return s
 }
 
 func (c *collection) confirm(ctx workflow.Context, asks workflows.Registration) error {

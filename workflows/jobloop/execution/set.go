@@ -54,6 +54,17 @@ func (s *Set) Occurrences() int { return len(s.all) - s.ManualRuns() }
 // ManualRuns returns the number of manual runs.
 func (s *Set) ManualRuns() int { return s.count(func(e *Execution) bool { return e.Manual }) }
 
+// Recovered returns the number of occurrences that were held while the job was disabled.
+func (s *Set) Recovered() int { return s.count(func(e *Execution) bool { return e.Recovered }) }
+
+// Recovering reports whether such an occurrence has not ended; with [job.OverlapAllowAll], whether an attempt of one is
+// being made.
+func (s *Set) Recovering(overlap job.OverlapPolicy) bool {
+	return s.any(func(e *Execution) bool {
+		return e.Recovered && (overlap != job.OverlapAllowAll || !e.BetweenAttempts)
+	})
+}
+
 // Crowded reports whether as many occurrences as allowed have not ended.
 func (s *Set) Crowded() bool { return s.Occurrences() >= MaxOverlapping }
 

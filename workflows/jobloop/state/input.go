@@ -89,6 +89,12 @@ type Input struct {
 	Halted string `json:"halted,omitempty"` // why the job was disabled by disableAfter
 	// by whom and when the job was disabled; nil if it is not, or that is not known
 	DisabledBy *job.Disabling `json:"disabledBy,omitempty"`
+	// by whom and until when the collection is disabled, if that holds what comes due
+	CollectionPause *job.Disabling `json:"collectionPause,omitempty"`
+	// occurrences after Decided are held, and what is promised of them; nil: none are
+	Held *job.Promise `json:"held,omitempty"`
+	// occurrences that were held run now; nil: none do
+	Recovery *plan.Recovery `json:"recovery,omitempty"`
 	// failures in a row that disableAfter does not count: before the job was enabled again, or ended by a change
 	Forgiven int `json:"forgiven,omitempty"`
 }
@@ -143,6 +149,9 @@ func New(k job.Key, d job.Definition, registration int, c workflows.CollectionSt
 		Generation: registration, Registration: registration,
 		Collection: c.Generation, CollectionDisabled: c.Disabled, Alerts: alerts.State{Inherited: c.Rules},
 	}
+	if c.Pause != nil {
+		in.CollectionPause, in.Held = c.Pause, &c.Pause.Promise
+	}
 	in.Decided = in.Created.Add(-time.Second)
 	first := plan.Request{Created: in.Created, StartTime: d.StartTime, Recurrence: d.Recurrence, Local: d.Local, Step: plan.StepFirst, From: in.Decided}
 	var err error
@@ -184,15 +193,16 @@ func (in *Input) Snapshot() job.Job {
 	case in.Behind != "" && in.Active():
 		s.Reason = job.WhyUnplanned(in.Behind, in.Plan.Zone.Release)
 	case in.Definition.State == job.StateDisabled:
-		s.Reason = cmp.Or(in.Halted, job.WhyDisabled)
+		s.Reason = cmp.Or(in.Halted, job.WhyDisabledAs(job.WhyDisabled, in.DisabledBy))
 	case in.CollectionDisabled:
-		s.Reason = job.WhyCollectionDisabled
+		s.Reason = job.WhyDisabledAs(job.WhyCollectionDisabled, in.CollectionPause)
 	}
 	return job.Job{
 		Key: in.Key, Created: in.Created, Definition: in.Definition.Redacted(), Status: s, Generation: in.Generation, Skips: in.Skips,
 		SkipWindows:  in.SkipWindows,
 		Registration: in.Registration, Numbered: in.Numbered,
 		Started: in.Started, Decided: in.Decided, CollectionDisabled: in.CollectionDisabled, DisabledBy: in.DisabledBy,
+		CollectionPause: in.CollectionPause,
 	}
 }
 

@@ -60,7 +60,7 @@ func (going) Jobs(context.Context, job.CollectionKey, listing.Page) ([]job.Job, 
 	return nil, "more", nil
 }
 
-func (going) DisableCollection(context.Context, job.CollectionKey) (*job.Operation, error) {
+func (going) DisableCollection(context.Context, job.CollectionKey, job.Promise) (*job.Operation, error) {
 	return &job.Operation{ID: "1"}, nil
 }
 

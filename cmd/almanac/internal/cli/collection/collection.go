@@ -13,6 +13,7 @@ import (
 	"almanac/client"
 	"almanac/cmd/almanac/internal/cli/base"
 	"almanac/cmd/almanac/internal/cli/exit"
+	"almanac/cmd/almanac/internal/cli/job"
 	"almanac/cmd/almanac/internal/cli/output"
 	"almanac/cmd/almanac/internal/flags"
 )
@@ -179,10 +180,10 @@ func newCreate(getenv base.Lookup) *cobra.Command {
 // change runs a command that takes a while for each named job collection.
 func change(
 	getenv base.Lookup, cmd *cobra.Command, past, question string,
-	begin func(context.Context, *client.Client, string) (*client.Operation, error),
+	begin func(context.Context, *client.Client, string) (*client.Operation, error), groups ...flags.Group,
 ) *cobra.Command {
 	cmd.Args, cmd.ValidArgsFunction = cobra.MinimumNArgs(1), base.CompleteCollections(getenv, 0)
-	return base.Command(cmd, getenv, nil, func(ctx context.Context, s *base.Session, args []string) error {
+	return base.Command(cmd, getenv, groups, func(ctx context.Context, s *base.Session, args []string) error {
 		for _, name := range args {
 			if question == "" {
 				break
@@ -257,23 +258,28 @@ func changeAll(
 }
 
 func newEnable(getenv base.Lookup) *cobra.Command {
+	p := new(client.Pause)
 	return change(getenv, &cobra.Command{
 		Use:   "enable NAME…",
 		Short: "Have the jobs of job collections run again",
-		Long:  "Have the jobs of job collections run again, those that are enabled themselves.",
+		Long: `Have the jobs of job collections run again, those that are enabled themselves. Each runs of
+what was due meanwhile what --recover says, or what was said when it was disabled.`,
 	}, "enabled", "", func(ctx context.Context, c *client.Client, name string) (*client.Operation, error) {
-		return c.EnableCollection(ctx, name)
-	})
+		return c.EnableCollectionAs(ctx, name, *p)
+	}, job.PauseFlags(p, false))
 }
 
 func newDisable(getenv base.Lookup) *cobra.Command {
+	p := new(client.Pause)
 	return change(getenv, &cobra.Command{
 		Use:   "disable NAME…",
 		Short: "Have no job of job collections run",
-		Long:  "Have no job of job collections run. The state of the jobs themselves stays. It asks first.",
+		Long: `Have no job of job collections run. The state of the jobs themselves stays. With --until they
+are enabled by themselves, and with --until or --recover each holds what comes due. It asks first.`,
+		Example: `  almanac collection disable reports --until 2026-11-30T06:00:00+01:00 --recover latest`,
 	}, "disabled", "Stop all jobs of %s?", func(ctx context.Context, c *client.Client, name string) (*client.Operation, error) {
-		return c.DisableCollection(ctx, name)
-	})
+		return c.DisableCollectionAs(ctx, name, *p)
+	}, job.PauseFlags(p, true))
 }
 
 func newDelete(getenv base.Lookup) *cobra.Command {

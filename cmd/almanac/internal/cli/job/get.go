@@ -118,6 +118,13 @@ func pairsOf(s *base.Session, j client.Job) []output.Pair {
 	}
 	add("Next", s.Time(st.NextExecutionTime))
 	add("Why nothing", st.Reason)
+	add("Disabled", pauseText(s, st.Disabled))
+	for _, due := range st.Skips {
+		add("Skipped", s.Time(due))
+	}
+	for _, w := range st.SkipWindows {
+		add("Skipped", "from "+s.Time(w.From)+" until "+s.Time(w.Until))
+	}
 	if o := st.LastOutcome; o != nil {
 		cell := outcomeCell(o.Status)
 		cell.Text += ", due " + s.Time(o.ExpectedExecutionTime)

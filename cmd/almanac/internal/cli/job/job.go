@@ -13,11 +13,14 @@ import (
 func Command(getenv base.Lookup) *cobra.Command {
 	below := []*cobra.Command{newList(getenv), newGet(getenv), newCreate(getenv), newEdit(getenv), newRun(getenv)}
 	for _, d := range deeds {
-		if d.action == client.BulkSkip {
+		switch d.action {
+		case client.BulkSkip:
 			below = append(below, newSkip(getenv, d), newUnskip(getenv))
-			continue
+		case client.BulkEnable, client.BulkDisable:
+			below = append(below, newPausing(getenv, d))
+		default:
+			below = append(below, newDeed(getenv, d))
 		}
-		below = append(below, newDeed(getenv, d))
 	}
 	below = append(below, newHistory(getenv), newNext(getenv), newWhy(getenv), newWatch(getenv))
 	return base.Group(&cobra.Command{

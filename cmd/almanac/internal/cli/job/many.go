@@ -25,6 +25,7 @@ type deed struct {
 
 	more    []flags.Group // beside those of a selection
 	example string        // beside the usual ones
+	pause   *client.Pause // of enabling and disabling; nil: none
 	// instead does something else, and reports whether it has
 	instead func(ctx context.Context, s *base.Session, o *selection, args []string) (done bool, err error)
 	// alone does it to one job.
@@ -32,9 +33,9 @@ type deed struct {
 }
 
 var deeds = []deed{
-	{action: client.BulkEnable, did: "enabled", short: "Enable jobs", long: "Enable jobs. They continue with the next occurrence.", alone: enable},
-	{action: client.BulkDisable, did: "disabled", short: "Disable jobs: nothing of them runs", alone: disable,
-		long: "Disable jobs. When the command returns, nothing of them is sent any more, and waiting retries\nare dropped."},
+	{action: client.BulkEnable, did: "enabled", short: "Enable jobs", long: "Enable jobs. They continue with the next occurrence, and run of what was due meanwhile what --recover\nsays, or what was said when they were disabled."},
+	{action: client.BulkDisable, did: "disabled", short: "Disable jobs: nothing of them runs",
+		long: "Disable jobs. When the command returns, nothing of them is sent any more, and waiting retries\nare dropped. With --until they are enabled by themselves, and with --until or --recover what comes\ndue meanwhile is held."},
 	{action: client.BulkSkip, did: "skipped", short: "Leave out runs of jobs", alone: skip,
 		long: "Leave out the next run of jobs or, of jobs that are named, those of the flags. \"almanac job\nunskip\" undoes it until they are due."},
 	{action: client.BulkRerun, did: "started", short: "Run jobs again whose last run failed", long: "Run jobs again whose last run failed. Others are left alone.", alone: rerun},
@@ -46,6 +47,7 @@ var deeds = []deed{
 type selection struct {
 	question client.BulkQuestion
 	dryRun   bool
+	pause    *client.Pause
 }
 
 func (o *selection) group() flags.Group {
@@ -59,6 +61,7 @@ func (o *selection) group() flags.Group {
 
 func newDeed(getenv base.Lookup, d deed) *cobra.Command {
 	o := new(selection)
+	o.pause = d.pause
 	verb := string(d.action)
 	return base.Command(&cobra.Command{
 		Use:   verb + " NAME…",
@@ -153,6 +156,12 @@ var planView = output.View[plan]{Name: func(p plan) string { return p.collection
 // plans asks what an action would do, in each job collection.
 func (o *selection) plans(ctx context.Context, s *base.Session, action client.BulkAction, names []base.Name) ([]plan, error) {
 	o.question.Action = action
+	if p := o.pause; p != nil {
+		o.question.Note, o.question.Recover, o.question.AtOnce = p.Note, p.Recover, p.AtOnce
+		if !p.Until.IsZero() {
+			o.question.Until = client.At(p.Until)
+		}
+	}
 	in, order := map[string][]string{}, []string{}
 	for _, n := range names {
 		if in[n.Collection] == nil {
@@ -242,18 +251,6 @@ func changing(ctx context.Context, s *base.Session, action client.BulkAction, di
 // changed returns the result of a change of one job.
 func changed(n base.Name, j client.Job, err error) result {
 	return result{Name: n.String(), Status: statusDone, err: err, job: &j}
-}
-
-func enable(ctx context.Context, s *base.Session, n base.Name) result {
-	j, err := s.Client.EnableJob(ctx, n.Collection, n.Job)
-	return changed(n, j, err)
-}
-
-func disable(ctx context.Context, s *base.Session, n base.Name) result {
-	j, err := s.Client.DisableJob(ctx, n.Collection, n.Job)
-	r := changed(n, j, err)
-	r.job = nil // that it does not run again goes without saying
-	return r
 }
 
 // skip leaves out the occurrence that is next now: if another one is meanwhile, that one stays.

@@ -1,0 +1,178 @@
+package jobloop
+
+import (
+	"cmp"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/internal/audit"
+	"almanac/job"
+	"almanac/workflows"
+	"almanac/workflows/jobloop/execution"
+	"almanac/workflows/plan"
+)
+
+// A job or its collection can be disabled with a promise: until when, and what becomes of the occurrences that come due
+// meanwhile. They are held: they stay undecided, after [state.Input.Decided], until the job is active again. Then
+// [loop.release] decides which of them run, and the others have an entry that says why not. Those that run are
+// recovered: plan.Decide lets as many run at once as was promised, and regular ones wait behind them.
+
+// stateCommand returns the row of the update by which a job is enabled or disabled. It is a signal, too.
+func (j *loop) stateCommand(name string, s job.State) update {
+	apply := func(ctx workflow.Context, r *workflows.StateRequest) error {
+		if err := cmp.Or(j.unchangedSince(r.Generation), j.maySetState()); err != nil {
+			return err
+		}
+		j.setStateAs(ctx, s, &r.Promise)
+		return nil
+	}
+	handle := func(ctx workflow.Context, r workflows.StateRequest) (job.Job, error) {
+		_, err := j.requests.update(ctx, withoutAnswer(func(ctx workflow.Context) error { return apply(ctx, &r) }))
+		return j.snapshot(), err
+	}
+	validate := func(ctx workflow.Context, r workflows.StateRequest) error {
+		if j.requests.repeated(ctx) { // it is only answered
+			return nil
+		}
+		if wrong := r.Check(workflow.Now(ctx)); wrong != "" {
+			return workflows.Refuse(workflows.ErrTypeInvalid, wrong)
+		}
+		return cmp.Or(j.unchangedSince(r.Generation), j.maySetState())
+	}
+	signal := func(ctx workflow.Context) error { return apply(ctx, new(workflows.StateRequest)) }
+	return update{name, handle, validate, signal}
+}
+
+// setStateAs enables or disables the job as a request says. Disabling a job that is disabled changes what is promised.
+func (j *loop) setStateAs(ctx workflow.Context, s job.State, p *job.Promise) {
+	again := s == job.StateDisabled && j.Definition.State == s && j.DisabledBy != nil
+	d := j.Definition
+	d.State = s
+	j.replaceAs(ctx, d, "", p)
+	if !again || *p == j.DisabledBy.Promise {
+		return
+	}
+	if p.Recover == "" && j.Held != nil { // what is held stays so
+		p.Recover, p.AtOnce = j.Held.Recover, j.Held.AtOnce
+	}
+	j.DisabledBy = &job.Disabling{At: j.DisabledBy.At, By: execution.CallerOf(audit.ActorOf(ctx)), Promise: *p}
+	j.hold(p)
+	j.TimetableChanged(workflow.Now(ctx))
+}
+
+// hold notes what is promised of the occurrences that come due while the job or its collection is disabled.
+func (j *loop) hold(p *job.Promise) {
+	if p.Holds() {
+		j.Held = &job.Promise{Recover: p.Recover, AtOnce: p.AtOnce}
+	}
+}
+
+// dropHeld records that held occurrences do not run, since the schedule is about to change. Then nothing that the new
+// one has before now is held, if that repeats: one that runs once may yet run.
+func (j *loop) dropHeld(ctx workflow.Context, repeats bool) {
+	if j.Held != nil {
+		j.generator.noteSkipped(ctx)
+		j.generator.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, job.WhyJobChanged)
+	}
+	if now := workflow.Now(ctx).Truncate(time.Second); repeats && now.After(j.Decided) {
+		j.Decided = now
+	}
+}
+
+// release decides the occurrences that came due while the job was not active, now that it is, as a request or a pause
+// that ends says. why is the reason of those that do not run.
+func (j *loop) release(ctx workflow.Context, choice *job.Promise, why string) {
+	j.Alerts.Forget()
+	if len(j.Skips)+len(j.SkipWindows) > 0 {
+		j.generator.noteSkipped(ctx)
+	}
+	r := j.generator.request(plan.StepRelease, j.Decided)
+	r.Until = workflow.Now(ctx).Truncate(time.Second).Add(-time.Second)
+	if over := j.pauseOver; !over.IsZero() && over.Before(workflow.Now(ctx)) { // what came due since was not held
+		r.Until = over.Add(-time.Nanosecond).Truncate(time.Second)
+	}
+	r.Keep, r.AtOnce = choice.Keep(), choice.AtOnce
+	r.Outcome, r.Why = job.OutcomeSkipped, job.WhyNotRecovered(why, choice.Keep())
+	j.Held = nil
+	j.generator.record(ctx, r)
+}
+
+// released takes the answer to a request of [loop.release]: what is planned up to its end is recovered.
+func (g *generator) released(ctx workflow.Context, r *plan.Request) {
+	if g.Plan.More {
+		next := *r
+		next.From = g.Decided
+		g.record(ctx, &next)
+		return
+	}
+	if next, ok := g.Next(); ok && !next.After(r.Until) {
+		g.Recovery = &plan.Recovery{Until: r.Until, AtOnce: r.AtOnce}
+	}
+}
+
+// choice returns what becomes of what is held: as the request says that enables it, or else as was promised.
+func choice(asked *job.Promise, promised ...*job.Promise) *job.Promise {
+	for _, p := range append([]*job.Promise{asked}, promised...) {
+		if p != nil && p.Recover != "" {
+			return p
+		}
+	}
+	return &job.Promise{}
+}
+
+// pauseEnds returns when the job or its collection is to be enabled by itself; zero for never.
+func (j *loop) pauseEnds() (at time.Time) {
+	if d := j.DisabledBy; d != nil && j.Definition.State == job.StateDisabled {
+		at = d.Until
+	}
+	if j.CollectionPause != nil && j.CollectionDisabled {
+		at = earlier(at, j.CollectionPause.Until)
+	}
+	return at
+}
+
+// endPauses enables the job, or takes its collection for enabled, if the time that was promised has come.
+func (j *loop) endPauses(ctx workflow.Context) {
+	over := func() bool {
+		at := j.pauseEnds()
+		return !at.IsZero() && !workflow.Now(ctx).Before(at) && !j.deleted && !j.Definition.State.Final()
+	}
+	if !over() || j.requests.turns.Taken() {
+		return
+	}
+	_ = j.requests.change(ctx, allowed(func(ctx workflow.Context) { // it is never refused
+		if p := j.CollectionPause; p != nil && j.CollectionDisabled && p.Ends(workflow.Now(ctx)) {
+			noteEnd(ctx, &plan.Released{Collection: true, Until: p.Until})
+			j.pauseOver = p.Until
+			j.setCollectionState(ctx, true, &p.Promise, nil)
+		}
+		if p := j.DisabledBy; p != nil && j.Definition.State == job.StateDisabled && p.Ends(workflow.Now(ctx)) {
+			noteEnd(ctx, &plan.Released{Until: p.Until})
+			j.pauseOver = p.Until
+			j.setStateAs(ctx, job.StateEnabled, &p.Promise)
+		}
+		j.pauseOver = time.Time{}
+	}))
+}
+
+// noteEnd records that a pause ends by itself, for readers of the history.
+func noteEnd(ctx workflow.Context, r *plan.Released) {
+	workflow.SideEffect(ctx, func(workflow.Context) any { return plan.Plan{Released: r} })
+}
+
+// recovering notes whether held occurrences that run now have all ended.
+func (j *loop) recovering(ctx workflow.Context) {
+	r := j.Recovery
+	if r == nil {
+		return
+	}
+	next, ok := j.Next()
+	switch {
+	case ok && r.Of(next) || j.executions.Recovered() > 0:
+	case r.Ended.IsZero():
+		r.Ended = workflow.Now(ctx)
+	case !ok || next.After(r.Ended):
+		j.Recovery = nil
+	}
+}

@@ -173,7 +173,7 @@ func model(method, path string) (rank int, list, public bool) {
 	switch {
 	case path == "/" || last == "healthz" || last == "readyz" || last == "openapi.yaml" || last == "job.schema.json" || strings.HasPrefix(path, "/docs"):
 		return 0, false, true
-	case last == "previewRecurrence" || last == "forecast":
+	case last == "previewRecurrence" || last == "readRecurrence" || last == "forecast":
 		return 1, true, false
 	case last == "jobCollections" || last == "upcoming" || last == "summaries" || last == "digests" || last == "jobs" && reads || last == "history" && !strings.Contains(path, "{job}"):
 		return 1, true, false
@@ -200,7 +200,7 @@ func expected(method, path string, at []string, role int, scope []string) int {
 		return http.StatusForbidden
 	case len(at) >= 3:
 		return http.StatusNotFound
-	case list && !strings.Contains(path, "preview"):
+	case list && !strings.Contains(path, "preview") && !strings.Contains(path, "readRecurrence"):
 		return 0 // and it is empty
 	}
 	return http.StatusForbidden
@@ -227,7 +227,7 @@ func TestEveryRouteForEveryRoleInAndOutOfScopeAnswersAsTheModelDoes(t *testing.T
 	cells := 0
 	for _, r := range api.Routes() {
 		at := []string{}
-		if strings.HasPrefix(r.Path, "/subscriptions") || strings.Contains(r.Path, "jobCollections") || r.Path == "/history" || r.Path == "/upcoming" || r.Path == "/summaries" || r.Path == "/forecast" || r.Path == "/previewRecurrence" {
+		if strings.HasPrefix(r.Path, "/subscriptions") || strings.Contains(r.Path, "jobCollections") || r.Path == "/history" || r.Path == "/upcoming" || r.Path == "/summaries" || r.Path == "/forecast" || r.Path == "/previewRecurrence" || r.Path == "/readRecurrence" {
 			at = []string{sub}
 			if !strings.HasPrefix(r.Path, "/subscriptions/:sub/providers") {
 				at = append(at, group)

@@ -65,6 +65,9 @@ var probes = map[string]probe{
 	"JobDefinition properties.disableAfter": func(n int) (string, string, string) {
 		return http.MethodPut, jobPath, fmt.Sprintf(`{"properties":{"disableAfter":%d}}`, n)
 	},
+	"RecurrenceText text": func(n int) (string, string, string) {
+		return http.MethodPost, "/readRecurrence", `{"text":"` + strings.Repeat(" ", max(n-9, 0)) + `every day"}`
+	},
 	"RecurrencePreview take": func(n int) (string, string, string) {
 		return http.MethodPost, "/previewRecurrence", fmt.Sprintf(`{"take":%d}`, n)
 	},

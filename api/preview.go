@@ -27,3 +27,16 @@ func (s *server) previewRecurrence(c *gin.Context) error {
 	}
 	return answer.JSON(c, http.StatusOK, result)
 }
+
+// readRecurrence answers with what a text in English means as a recurrence. It stores nothing.
+func (s *server) readRecurrence(c *gin.Context) error {
+	body, err := route.ReadBody(c)
+	if err != nil {
+		return err
+	}
+	readings, err := input.ParseEnglish(body)
+	if err != nil {
+		return err
+	}
+	return answer.JSON(c, http.StatusOK, readings)
+}

@@ -18,6 +18,7 @@ const (
 	jobs        = collection + "/jobs"
 	oneJob      = jobs + "/:job"
 	previewPath = "/previewRecurrence"
+	readPath    = "/readRecurrence"
 
 	calendars   = "/calendars" // of a collection, or of a subscription
 	oneCalendar = calendars + "/:calendar"
@@ -128,6 +129,7 @@ func (s *server) listRoutes() []endpoint {
 		{inSubscription, get, "/workers", "List which workers were there", at(access.ReadHistory), timeWindow, to(s.listWorkers)},
 		{inSubscription, post, forecast, countsBeside + "subscription", due, windowBody, to(s.postForecast)},
 		{anywhere, post, previewPath, "List when a job would run", atOrBelow(access.Preview), body, to(s.previewRecurrence)},
+		{anywhere, post, readPath, "Read a recurrence in English", atOrBelow(access.Preview), body, to(s.readRecurrence)},
 	}
 }
 

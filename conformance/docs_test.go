@@ -106,6 +106,7 @@ func tryOuts(target string) []operation {
 		{"Jobs_Delete", here, "", ok},
 		{"JobCollections_Delete", here, "", changed},
 		{"Recurrence_Preview", nil, "", ok},
+		{"Recurrence_Read", nil, "", ok},
 		{"Service_Index", nil, "", ok},
 		{"Service_Health", nil, "", ok},
 		{"Service_Readiness", nil, "", ok},

@@ -187,12 +187,19 @@ func (f *FurtherRule) schedule(path string, anchor time.Time, loc *time.Location
 	return s, ruleErrors(path, err)
 }
 
+// maxRuleCount is the largest COUNT of an RRULE: each plan of the job walks over as many instants.
+const maxRuleCount = 10_000
+
 // set returns the rule, which is at path, with what lines of RDATE and EXDATE add and remove.
 func (f *FurtherRule) set(path string, anchor time.Time, loc *time.Location) (set rrule.Set, err error) {
 	switch {
 	case f.RRule != "":
 		if set, err = rrule.ParseSet(f.RRule, anchor, loc); err != nil {
 			return set, notationError(path+".rrule", f.RRule, err)
+		}
+		if set.Rule.Count > maxRuleCount {
+			return set, &FieldError{Path: path + ".rrule", Code: fields.OutOfRange, Value: fmt.Sprintf("COUNT=%d", set.Rule.Count),
+				Allowed: fmt.Sprintf("a COUNT of at most %d; recurrence.count limits the runs of the job", maxRuleCount)}
 		}
 	case f.Cron != "":
 		if set.Rule, err = cron.Parse(f.Cron); err != nil {

@@ -42,14 +42,22 @@ type exclusion struct {
 const (
 	maxRemovedSpan = 36_525 * secondsPerDay // 100 years
 	maxRemoved     = 500_000
+	maxTests       = 1_000_000 // of an instant against the rule of an exclusion: some tenths of a second
 )
+
+// A search is one for an instant that no exclusion removes.
+type search struct {
+	last  int // the rule that removed the instant before; it is tried first
+	tests int
+}
 
 // NewSeries returns the series of schedules. It has an instant where any of them has one.
 //
 // The exclusions' rules count from anchor. Bad fields are joined [*FieldError]s; their Field begins with
 // "Exclusions[i]".
 //
-// Where exclusions remove everything for 100 years, or more than 500,000 instants in a row, the series ends.
+// Where exclusions remove everything for 100 years, or more than 500,000 instants in a row, the series ends; with many
+// exclusions that remove instants, not dates, after a million tests of an instant against one of them.
 func NewSeries(anchor time.Time, exclusions []Exclusion, schedules ...*Schedule) (*Series, error) {
 	s := &Series{schedules: slices.Clone(schedules), given: slices.Clone(exclusions)}
 	var c check
@@ -123,7 +131,7 @@ func (s *Series) next(from int64) (int64, bool) {
 	if len(s.rules)+len(s.excluded) == 0 && len(s.schedules) == 1 {
 		return s.schedules[0].next(from)
 	}
-	begin := int64(0)
+	begin, look := int64(0), search{}
 	for removed := range maxRemoved {
 		t, ok := s.nextOfAny(from)
 		if !ok {
@@ -132,11 +140,11 @@ func (s *Series) next(from int64) (int64, bool) {
 		if removed == 0 {
 			begin = t
 		}
-		_, end, ok := s.removedAt(t)
+		_, end, ok := s.removedAt(t, &look)
 		if !ok {
 			return t, true
 		}
-		if from = end; from-begin > maxRemovedSpan {
+		if from = end; from-begin > maxRemovedSpan || look.tests > maxTests {
 			break
 		}
 	}
@@ -153,7 +161,7 @@ func (s *Series) nextOfAny(from int64) (first int64, found bool) {
 }
 
 func (s *Series) prev(to int64) (int64, bool) {
-	begin := int64(0)
+	begin, look := int64(0), search{}
 	for removed := range maxRemoved {
 		t, found := int64(0), false
 		for _, one := range s.schedules {
@@ -167,11 +175,11 @@ func (s *Series) prev(to int64) (int64, bool) {
 		if removed == 0 {
 			begin = t
 		}
-		start, _, ok := s.removedAt(t)
+		start, _, ok := s.removedAt(t, &look)
 		if !ok {
 			return t, true
 		}
-		if to = start - 1; begin-to > maxRemovedSpan {
+		if to = start - 1; begin-to > maxRemovedSpan || look.tests > maxTests {
 			break
 		}
 	}
@@ -180,7 +188,7 @@ func (s *Series) prev(to int64) (int64, bool) {
 
 // Excludes reports whether an exclusion covers a time, whether a schedule has an instant then or not.
 func (s *Series) Excludes(at time.Time) bool {
-	_, _, excluded := s.removedAt(at.Unix())
+	_, _, excluded := s.removedAt(at.Unix(), &search{})
 	return excluded
 }
 
@@ -207,12 +215,15 @@ func (s *Series) Removed(at time.Time) (index int, ok bool) {
 }
 
 // removedAt returns the stretch around an instant that an exclusion removes, if one does: until excluded.
-func (s *Series) removedAt(t int64) (from, until int64, removed bool) {
+func (s *Series) removedAt(t int64, look *search) (from, until int64, removed bool) {
 	if gap, ok := inStretch(s.excluded, t); ok {
 		return gap.from, gap.until, true
 	}
-	for i := range s.rules {
+	for n := range s.rules {
+		i := (look.last + n) % len(s.rules)
+		look.tests++
 		if from, until, ok := s.rules[i].removes(t); ok {
+			look.last = i
 			return from, until, true
 		}
 	}
@@ -266,11 +277,17 @@ func (s *Series) Resume(t time.Time, offset int) time.Time {
 	return t
 }
 
-// spacingSample is how many instants are looked at for the distance between instants of different schedules.
-const spacingSample = 2000
+// How many instants are looked at for the distance between instants of different schedules: of all, and after the first
+// instant of each schedule in each of some months.
+const (
+	spacingSample       = 2000
+	spacingSampleMonths = 13
+	spacingSampleEach   = 50
+)
 
 // Spacing returns the minimum time between two successive instants of the schedules, as [Schedule.Spacing] does.
-// Exclusions do not matter. Between instants of different schedules it is the minimum among the first 2,000.
+// Exclusions do not matter. Between instants of different schedules it is the minimum among the first 2,000, and among 50
+// from the first instant of each schedule in each of its first 13 months.
 func (s *Series) Spacing() time.Duration {
 	var least time.Duration
 	for i, one := range s.schedules {
@@ -281,8 +298,24 @@ func (s *Series) Spacing() time.Duration {
 	if len(s.schedules) < 2 {
 		return least
 	}
-	last, ok := s.nextOfAny(firstInstant)
-	for range spacingSample {
+	least = s.spacingFrom(firstInstant, spacingSample, least)
+	for _, one := range s.schedules {
+		first, ok := one.next(firstInstant)
+		for month := 0; ok && month < spacingSampleMonths; month++ {
+			t, found := one.next(instant(first).AddDate(0, month, 0).Unix() - secondsPerDay)
+			if !found {
+				break
+			}
+			least = s.spacingFrom(t-secondsPerDay/2, spacingSampleEach, least)
+		}
+	}
+	return least
+}
+
+// spacingFrom returns the least distance between some successive instants from a time on, or least if that is less.
+func (s *Series) spacingFrom(from int64, instants int, least time.Duration) time.Duration {
+	last, ok := s.nextOfAny(from)
+	for range instants {
 		next, more := s.nextOfAny(last + 1)
 		if !ok || !more {
 			break

@@ -168,3 +168,47 @@ func TestSeriesAllocatesNothing(t *testing.T) {
 	s := series(t, anchor, []recurrence.Exclusion{{Rule: &weekends}}, recurrence.Rule{Frequency: recurrence.Day, Location: stockholm})
 	assert.Zero(t, testing.AllocsPerRun(100, func() { s.Next(anchor) }))
 }
+
+// Many exclusions that remove instants do not make a search endless, nor end one that finds something soon.
+func TestManyExclusionsOfInstantsAreBounded(t *testing.T) {
+	t.Parallel()
+	anchor := at("2026-01-01T00:00:00Z")
+	var none, all []recurrence.Exclusion
+	hour := func(h int) recurrence.Exclusion {
+		rule := recurrence.Rule{Frequency: recurrence.Day, Hours: []int{h}}
+		for m := range 60 {
+			rule.Minutes = append(rule.Minutes, m)
+		}
+		return recurrence.Exclusion{Rule: &rule}
+	}
+	for range 76 {
+		none = append(none, recurrence.Exclusion{Rule: &recurrence.Rule{Frequency: recurrence.Day, Hours: []int{0}, Minutes: []int{0}}})
+	}
+	for h := range 24 {
+		all = append(all, hour(h))
+	}
+	minutely := recurrence.Rule{Frequency: recurrence.Minute}
+	s := series(t, anchor, slices.Concat(none, all), minutely)
+	_, ok := s.Next(anchor)
+	assert.False(t, ok)
+	_, ok = s.Prev(at("2126-01-01T00:00:00Z"))
+	assert.False(t, ok)
+	s = series(t, anchor, slices.Concat(none, all[:23]), minutely)
+	next, ok := s.Next(anchor)
+	assert.True(t, ok)
+	assert.Equal(t, at("2026-01-01T23:00:00Z"), next)
+}
+
+// Two rules that meet in one month of the year alone, half a year from the anchor.
+func TestTheSpacingOfRulesThatMeetLate(t *testing.T) {
+	t.Parallel()
+	days := func(r recurrence.Rule) recurrence.Rule {
+		for d := 1; d <= 31; d++ {
+			r.MonthDays = append(r.MonthDays, d)
+		}
+		return r
+	}
+	hourly := recurrence.Rule{Frequency: recurrence.Hour, Minutes: []int{0}}
+	july := days(recurrence.Rule{Frequency: recurrence.Month, Months: []int{7}, Minutes: []int{30}})
+	assert.Equal(t, 30*time.Minute, series(t, at("2026-01-01T00:00:00Z"), nil, hourly, july).Spacing())
+}

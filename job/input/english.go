@@ -97,13 +97,13 @@ func readingOf(text string, read *english.Reading) (Reading, error) {
 	if !read.Rule.End.IsZero() {
 		r.EndTime = job.NewTime(read.Rule.End)
 	}
-	first, err := furtherRuleOf(read.Rule)
+	first, err := furtherRuleOf(read.Rule, read.Rule.Location)
 	if err != nil {
 		return Reading{}, err
 	}
 	r.Frequency, r.Interval, r.Schedule, r.Cron, r.RRule = first.Frequency, max(first.Interval, 1), first.Schedule, first.Cron, first.RRule
 	for _, rule := range read.Also {
-		further, err := furtherRuleOf(rule)
+		further, err := furtherRuleOf(rule, read.Rule.Location)
 		if err != nil {
 			return Reading{}, err
 		}
@@ -128,9 +128,9 @@ func localStart(t time.Time, zone *time.Location) string {
 	return local
 }
 
-// furtherRuleOf returns a rule as a job says it: as a schedule, else as a cron expression or an RRULE.
-func furtherRuleOf(rule recurrence.Rule) (job.FurtherRule, error) {
-	if rule.Location == nil {
+// furtherRuleOf returns a rule in a zone as a job says it: as a schedule, else as a cron expression or an RRULE.
+func furtherRuleOf(rule recurrence.Rule, zone *time.Location) (job.FurtherRule, error) {
+	if zone == nil {
 		rule.EveryPass = false // no local time comes twice
 	}
 	if rule.Plain() {

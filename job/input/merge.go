@@ -3,6 +3,7 @@ package input
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 
 	"almanac/internal/fields"
 	"almanac/job"
@@ -70,14 +71,20 @@ func treeOf(v any) (*fields.Node, error) {
 	return parseObject(text)
 }
 
-// dropOldMeaning removes from a recurrence what its cron expression or its RRULE means, if the patch has another.
+// dropOldMeaning removes from a recurrence what its cron expression or its RRULE means, if the patch has another one or
+// names none of these members: the start and the time zone, which it may change, are part of what an expression means.
 func dropOldMeaning(r, patch *fields.Node) {
-	notated := r.Member("cron") != nil || r.Member("rrule") != nil
-	if patch.Member("cron") == nil && patch.Member("rrule") == nil {
+	if r.Member("cron") == nil && r.Member("rrule") == nil {
 		return
 	}
-	for _, name := range []string{"frequency", "interval", "schedule"} {
-		if notated && patch.Member(name) == nil {
+	meaning := []string{"frequency", "interval", "schedule"}
+	another := patch.Member("cron") != nil || patch.Member("rrule") != nil
+	named := func(name string) bool { return patch != nil && patch.Index(name) >= 0 }
+	if !another && (named("cron") || named("rrule") || slices.ContainsFunc(meaning, named)) {
+		return
+	}
+	for _, name := range meaning {
+		if patch.Member(name) == nil {
 			r.Remove(name)
 		}
 	}

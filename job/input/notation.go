@@ -158,6 +158,7 @@ func (p *parser) firstNotation(n *fields.Node, d *job.Definition, o ParseOptions
 		p.fail(at, fields.Forbidden, "", fmt.Sprintf("it is in %s, and timeZone is %s: leave one of them out", zone, r.TimeZone))
 		return ""
 	}
+	set.Rule.Location = loc
 	if !set.Start.IsZero() {
 		if d.StartTime != nil && !d.StartTime.Equal(set.Start) {
 			p.fail(at, fields.Forbidden, "", "its DTSTART is not the startTime: leave one of them out")

@@ -209,3 +209,19 @@ func TestAPatchOfACronExpression(t *testing.T) {
 	_, err := input.MergeDefinition(stored, []byte(`{"properties":{"recurrence":{"interval":2}}}`), input.ParseOptions{Now: now})
 	require.Contains(t, complaints(t, err), "recurrence.cron: not allowed")
 }
+
+// What an expression means depends on the start and on the time zone.
+func TestAPatchOfTheStartOrTheZoneOfAnExpression(t *testing.T) {
+	t.Parallel()
+	monthly := mustParse(t, `{"properties":{"startTime":"2026-12-10T09:00:00Z","action":`+httpAction+`,"recurrence":{"rrule":"FREQ=MONTHLY"}}}`)
+	d, err := input.MergeDefinition(monthly, []byte(`{"properties":{"startTime":"2026-12-15T09:00:00Z"}}`), input.ParseOptions{Now: now})
+	require.NoError(t, err)
+	require.Equal(t, `{"frequency":"month","interval":1,"schedule":{"monthDays":[15]},"rrule":"FREQ=MONTHLY"}`, recurrenceOf(t, &d))
+	d, err = input.MergeDefinition(monthly, []byte(`{"properties":{"recurrence":{"timeZone":"Pacific/Kiritimati"}}}`), input.ParseOptions{Now: now})
+	require.NoError(t, err)
+	require.Contains(t, recurrenceOf(t, &d), `"monthDays":[10]`)
+
+	// 02:30 comes twice on a Sunday in October: no schedule says that it fires twice
+	twice := mustParse(t, withRecurrence(`{"cron":"*/30 * * * SUN","timeZone":"Europe/Stockholm"}`))
+	require.Equal(t, `{"interval":1,"timeZone":"Europe/Stockholm","cron":"*/30 * * * SUN"}`, recurrenceOf(t, &twice))
+}

@@ -146,7 +146,7 @@ func TestErrorsSayWhatToDoAndHaveTheirStatus(t *testing.T) {
 		{"collection get defalt", exit.NotFound, "Did you mean default?"},
 		{"job create hello http://example.com/", exit.Refused, `the job default/hello exists: "almanac job edit hello" changes it`},
 		{"job create new http://example.com/ --every 5m --hours 24", exit.Refused, "properties.recurrence.schedule.hours[0]: 24 is out of range; allowed: 0 to 23"},
-		{"job create new http://example.com/ --every never", exit.Usage, `--every: "never" is no time; allowed: such as 15m`},
+		{"job create new http://example.com/ --every never", exit.Usage, `"never" is not understood; allowed: such as "every 15 minutes"`},
 		{"job create new http://example.com/ --interval many", exit.Usage, `--interval: "many" is not a number`},
 		{"job create new http://example.com/ -H nothing", exit.Usage, `--header: "nothing" has no colon`},
 		{"job create new", exit.Usage, "say what it calls"},

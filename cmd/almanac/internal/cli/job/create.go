@@ -43,6 +43,7 @@ time at once.`,
 		Example: `  almanac job create hello https://example.com/ --every 5m
   almanac job create report https://example.com/report -X POST -d '{"kind":"daily"}' \
       --every day --hours 9 --minutes 30 --time-zone Europe/Berlin --start 2026-12-01
+  almanac job create summary https://example.com/ --every "last Friday 17:15 Europe/Stockholm"
   almanac job create invoices https://example.com/ --every month --monthly "last friday" --hours 17
   almanac job create nightly -f job.yaml --disabled`,
 		Args: cobra.RangeArgs(1, 2),
@@ -61,6 +62,9 @@ func runCreate(ctx context.Context, s *base.Session, o *createOptions, arg strin
 	o.set = s.Flags
 	n, err := s.Job(arg)
 	if err != nil {
+		return err
+	}
+	if err := o.read(ctx, s); err != nil {
 		return err
 	}
 	body, explain, err := o.whole(s)

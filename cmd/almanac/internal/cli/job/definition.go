@@ -32,7 +32,8 @@ type definition struct {
 	onFailure             string
 	disableAfter          string
 
-	set flags.Set
+	set     flags.Set
+	reading *client.RecurrenceReading // of --every; nil if that is a number and a unit
 }
 
 var numbers = func([]string) error { return nil } // the API knows which are allowed
@@ -53,7 +54,7 @@ func (d *definition) groups() []flags.Group {
 				Help: "Failures in a row after which the job is disabled; 0: never."},
 		}},
 		{Name: "Schedule", Settings: []*flags.Setting{
-			{Flag: "every", Value: text("time", &d.every), Help: "Frequency and interval in one, such as 15m, 2h, day or 2weeks."},
+			{Flag: "every", Value: text("time", &d.every), Help: "Frequency and interval in one, such as 15m, 2h, day or 2weeks, or all in English such as \"last Friday 17:15\"."},
 			{Flag: "frequency", Value: flags.NewValue("unit", "", func(t string) error { d.frequency = t; return nil },
 				"minute", "hour", "day", "week", "month", "year"), Help: "minute, hour, day, week, month or year."},
 			{Flag: "interval", Short: "i", Value: text("count", &d.interval), Help: "Every how many of the frequency."},
@@ -235,6 +236,9 @@ func (d *definition) schedule(t tree) error {
 }
 
 func (d *definition) putEvery(t tree) error {
+	if d.reading != nil {
+		return d.putReading(t)
+	}
 	m := everyForm.FindStringSubmatch(strings.ToLower(d.every))
 	if m == nil || units[m[2]] == "" {
 		return fmt.Errorf("--every: %q is no time; allowed: such as 15m, 2h, day, 2weeks, month or year", d.every)
@@ -414,8 +418,7 @@ func applied(to map[string]any, patch map[string]any) map[string]any {
 func asPatched(now, patch map[string]any) map[string]any {
 	was, change := objectIn(now, "properties"), objectIn(patch, "properties")
 	properties := maps.Clone(was)
-	if r, to := objectIn(was, "recurrence"), objectIn(change, "recurrence"); r != nil && (to["cron"] != nil || to["rrule"] != nil) &&
-		(r["cron"] != nil || r["rrule"] != nil) {
+	if r, to := objectIn(was, "recurrence"), objectIn(change, "recurrence"); (r["cron"] != nil || r["rrule"] != nil) && losesMeaning(to) {
 		r = maps.Clone(r)
 		for _, member := range []string{"frequency", "interval", "schedule"} {
 			delete(r, member)
@@ -444,6 +447,19 @@ func withNulls(object, patch map[string]any) map[string]any {
 		}
 	}
 	return object
+}
+
+// losesMeaning reports whether a patch of a recurrence has another expression, or names nothing of what one means.
+func losesMeaning(patch map[string]any) bool {
+	if patch["cron"] != nil || patch["rrule"] != nil {
+		return true
+	}
+	for _, member := range []string{"cron", "rrule", "frequency", "interval", "schedule"} {
+		if _, named := patch[member]; named {
+			return false
+		}
+	}
+	return true
 }
 
 // parameters are the members with the parameters of each type of action.

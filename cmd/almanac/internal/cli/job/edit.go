@@ -76,6 +76,9 @@ type edited struct {
 
 // editByFlags changes jobs by the flags.
 func editByFlags(ctx context.Context, s *base.Session, o *editOptions, names []base.Name) error {
+	if err := o.read(ctx, s); err != nil {
+		return err
+	}
 	patch, err := o.patch()
 	if err != nil {
 		return err

@@ -1,0 +1,38 @@
+package cli_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/cmd/almanac/internal/cli/exit"
+	"almanac/internal/apitest"
+)
+
+func TestEveryTakesEnglish(t *testing.T) {
+	t.Parallel()
+	u := newUser(t, &apitest.Memory{})
+	u.must(t, "job", "create", "summary", "http://example.com/", "--every", "last Friday 17:15 Europe/Stockholm", "--start", "2026-12-01")
+	require.Contains(t, u.must(t, "job", "list"), "the last Friday of every month at 17:15")
+	require.Equal(t, "Europe/Stockholm\n", u.must(t, "job", "get", "summary", "-o", "jsonpath=properties.recurrence.timeZone"))
+
+	u.must(t, "job", "edit", "summary", "--every", "the weekday nearest the 15th at 09:00")
+	require.Equal(t, "0 9 15W * *\n", u.must(t, "job", "get", "summary", "-o", "jsonpath=properties.recurrence.cron"))
+	u.must(t, "job", "edit", "summary", "--every", "every weekday at 09:00 and 17:30, 10 times")
+	require.Equal(t, "10\n", u.must(t, "job", "get", "summary", "-o", "jsonpath=properties.recurrence.count"))
+	require.Equal(t, "30\n", u.must(t, "job", "get", "summary", "-o", "jsonpath=properties.recurrence.also[0].schedule.minutes[0]"))
+	require.Equal(t, "Europe/Stockholm\n", u.must(t, "job", "get", "summary", "-o", "jsonpath=properties.recurrence.timeZone"), "the text names none")
+	u.must(t, "job", "edit", "summary", "--every", "every 15 minutes")
+
+	for want, text := range map[string]string{
+		"--every: \"9\" may mean\n  every day at 09:00\n  every day at 21:00": "every day at 9",
+		`"blue" is not understood`: "every blue moon",
+	} {
+		_, problems, status := u.types(t, "job", "create", "other", "http://example.com/", "--every", text)
+		require.Contains(t, problems, want)
+		require.NotEqual(t, exit.OK, status)
+	}
+	_, problems, status := u.types(t, "job", "create", "other", "http://example.com/", "--every", "daily at 09:00", "--hours", "3")
+	require.Contains(t, problems, "--hours: --every says when it runs; give one of the two")
+	require.Equal(t, exit.Usage, status)
+}

@@ -1,0 +1,80 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"almanac/client"
+	"almanac/cmd/almanac/internal/cli/base"
+	"almanac/cmd/almanac/internal/cli/exit"
+	"almanac/cmd/almanac/internal/cli/output"
+)
+
+// read has the API read --every, if that is more than a number and a unit.
+func (d *definition) read(ctx context.Context, s *base.Session) error {
+	if d.every == "" || isUnit(d.every) {
+		return nil
+	}
+	found, err := s.Client.ReadRecurrence(ctx, client.RecurrenceText{Text: d.every, TimeZone: d.zone})
+	if answered, ok := errors.AsType[*client.Error](err); ok && answered.Status == http.StatusBadRequest {
+		return exit.With(exit.Usage, fmt.Errorf("--every: %w", err))
+	}
+	if err != nil {
+		return err
+	}
+	if len(found.Readings) == 1 {
+		d.reading = &found.Readings[0]
+		return nil
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "--every: %q may mean", output.Line(found.Ambiguous))
+	for _, r := range found.Readings {
+		fmt.Fprintf(&b, "\n  %s", output.Line(r.Sentence))
+	}
+	return exit.With(exit.Usage, errors.New(b.String()))
+}
+
+// isUnit reports whether --every is a number and a unit.
+func isUnit(every string) bool {
+	m := everyForm.FindStringSubmatch(strings.ToLower(every))
+	return m != nil && units[m[2]] != ""
+}
+
+// putReading puts what was read in place of all that says when a job runs.
+func (d *definition) putReading(t tree) error {
+	for _, s := range []string{
+		"frequency", "interval", "hours", "minutes", "week-days", "month-days", "monthly", "months", "cron", "rrule",
+	} {
+		if d.set.Get(s).Given() {
+			return fmt.Errorf("--%s: --every says when it runs; give one of the two", s)
+		}
+	}
+	r := d.reading.Recurrence
+	object, err := objectOf(r)
+	if err != nil {
+		return err
+	}
+	for _, member := range []string{"frequency", "interval", "schedule", "cron", "rrule", "also"} {
+		t.put(inRecurrence+member, object[member])
+	}
+	for flag, member := range map[string]string{"time-zone": "timeZone", "end": "endTime", "count": "count"} {
+		value, there := object[member]
+		if !there {
+			continue
+		}
+		if given := d.set.Get(flag); given.Given() && fmt.Sprint(value) != given.Text() {
+			return fmt.Errorf("--%s: --every says %v; give one of the two", flag, value)
+		}
+		t.put(inRecurrence+member, value)
+	}
+	if start := d.reading.StartTime; start != "" {
+		if d.start != "" && d.start != start {
+			return fmt.Errorf("--start: --every says %s; give one of the two", start)
+		}
+		t.put("properties.startTime", start)
+	}
+	return nil
+}

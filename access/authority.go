@@ -30,6 +30,17 @@ func (a Authority) String() string { return a.Name + " " + a.ID[:len(keyPrefix)+
 
 // ParseAuthorities returns the authorities of a file of certificates in PEM.
 func ParseAuthorities(text []byte) (all []Authority, err error) {
+	certificates, err := ParseCertificates(text)
+	for _, cert := range certificates {
+		if a := AuthorityOf(cert); !slices.ContainsFunc(all, func(b Authority) bool { return b.ID == a.ID }) {
+			all = append(all, a)
+		}
+	}
+	return all, err
+}
+
+// ParseCertificates returns the certificates of a file in PEM.
+func ParseCertificates(text []byte) (all []*x509.Certificate, err error) {
 	for {
 		var block *pem.Block
 		if block, text = pem.Decode(text); block == nil {
@@ -42,9 +53,7 @@ func ParseAuthorities(text []byte) (all []Authority, err error) {
 		if err != nil {
 			continue // [x509.CertPool] leaves it out, too
 		}
-		if a := AuthorityOf(cert); !slices.ContainsFunc(all, func(b Authority) bool { return b.ID == a.ID }) {
-			all = append(all, a)
-		}
+		all = append(all, cert)
 	}
 	if len(all) == 0 {
 		return nil, errors.New("the file has no certificate in PEM")

@@ -253,10 +253,12 @@ func TestARevokedCertificateIsNoCredential(t *testing.T) {
 	}
 	expired, err := access.ParseRevocations(a.revoke(1, time.Now().Add(-time.Minute)))
 	require.NoError(t, err)
-	require.Contains(t, expired.Problem(time.Now()), `"CN=authority" has expired`)
+	require.Contains(t, expired.Problem(nil, time.Now()), `"CN=authority" has expired`)
 	replaced, err := access.ParseRevocations(append(a.revoke(1, time.Now().Add(-time.Minute)), a.revoke(2, later)...))
 	require.NoError(t, err)
-	require.Empty(t, replaced.Problem(time.Now()))
+	require.Empty(t, replaced.Problem([]*x509.Certificate{a.cert}, time.Now()))
+	require.Equal(t, `there is no revocation list of "CN=authority": callers with certificates of that authority are refused`,
+		replaced.Problem([]*x509.Certificate{a.cert, stranger.cert}, time.Now()), "another of the same name")
 
 	partial, err := x509.CreateRevocationList(rand.Reader, &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: time.Now(), NextUpdate: later,
 		ExtraExtensions: []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 28}, Critical: true, Value: []byte{0x30, 0}}}}, a.cert, a.key)

@@ -129,15 +129,21 @@ func (l *revocationList) expired(now time.Time) bool {
 	return !l.NextUpdate.IsZero() && now.After(l.NextUpdate)
 }
 
-// Problem says that a list has expired; "" if none has.
-func (r *Revocations) Problem(now time.Time) string {
+// Problem says that a list has expired, or that there is none of one of the authorities; "" if all is well.
+func (r *Revocations) Problem(authorities []*x509.Certificate, now time.Time) string {
 	if r == nil {
 		return ""
 	}
+	const refused = "callers with certificates of that authority are refused"
 	for _, l := range r.lists {
 		if l.expired(now) && !r.replaced(l) {
-			return fmt.Sprintf("the revocation list of %q has expired at %s: callers with certificates of that authority are refused",
-				nameText(l.RawIssuer), l.NextUpdate.UTC().Format(time.RFC3339))
+			return fmt.Sprintf("the revocation list of %q has expired at %s: %s",
+				nameText(l.RawIssuer), l.NextUpdate.UTC().Format(time.RFC3339), refused)
+		}
+	}
+	for _, authority := range authorities {
+		if r.newest(authority, now) == nil {
+			return fmt.Sprintf("there is no revocation list of %q: %s", nameText(authority.RawSubject), refused)
 		}
 	}
 	return ""

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
@@ -18,6 +19,7 @@ type Access struct {
 	Tokens  *files.Watched[*token.Set]          // nil without a file
 	Policy  *files.Watched[*access.Policy]      // nil without a file
 	Revoked *files.Watched[*access.Revocations] // nil without a file
+	Signers *files.Watched[[]*x509.Certificate] // the authorities of which there should be lists; nil likewise
 
 	Issuers, Audiences []string
 	Login              Login
@@ -164,6 +166,7 @@ func (c *Config) readRevocations() (err error) {
 	if a.Revoked, err = files.Open(a.revokedFile, access.ParseRevocations); err != nil {
 		return c.set.Get("client-crl").Wrong(err, "a file of certificate revocation lists in PEM or DER")
 	}
+	a.Signers, _ = files.Open(c.set.Get("client-ca").Text(), access.ParseCertificates) // the check of that setting says what is wrong
 	return nil
 }
 

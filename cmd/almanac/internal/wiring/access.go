@@ -36,6 +36,7 @@ func (p *Process) Authenticate(ctx context.Context) {
 	}
 	if a.Revoked != nil {
 		go a.Revoked.Watch(ctx, p.Log)
+		go a.Signers.Watch(ctx, p.Log)
 	}
 }
 
@@ -86,7 +87,7 @@ func (p *Process) problems() (found []string) {
 		all = append(all, a.Policy.Problem)
 	}
 	if a.Revoked != nil {
-		all = append(all, a.Revoked.Problem, func() string { return a.Revoked.Value().Problem(time.Now()) })
+		all = append(all, a.Revoked.Problem, func() string { return a.Revoked.Value().Problem(a.Signers.Value(), time.Now()) })
 	}
 	for _, problem := range append(all, p.Refusals.Problem) {
 		if text := problem(); text != "" {

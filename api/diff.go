@@ -37,11 +37,14 @@ func (s *server) previewChange(c *gin.Context, k job.Key) error {
 	if err != nil {
 		return err
 	}
-	changed, err := input.ParseDefinition(body, s.optionsFor(c, k, &current))
+	o := s.optionsFor(c, k, &current)
+	o.CheckTarget = nil // nothing is stored or sent
+	changed, err := input.ParseDefinition(body, o)
 	if err != nil {
 		return err
 	}
 	changed.KeepLocal(&current.Definition)
+	changed.KeepOwner(&current.Definition)
 	change := preview.Change{Job: current, New: changed, Now: s.Now(), Take: take}
 	diff, err := change.Run()
 	if err != nil {

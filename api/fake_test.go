@@ -205,6 +205,22 @@ func (f *fake) Job(ctx context.Context, k job.Key) (job.Job, error) {
 	return f.job(ctx, k)
 }
 
+func (f *fake) BindOwner(ctx context.Context, k job.CollectionKey, b job.Binding) (job.Owner, error) {
+	_, err := f.setJobState(ctx, k.Job("j"), job.StateEnabled)
+	return b.Owner, err
+}
+
+func (f *fake) PruneJob(ctx context.Context, k job.Key, owner string, check func(*job.Job) error) (job.Job, error) {
+	pruned, err := f.setJobState(ctx, k, job.StateDisabled)
+	pruned.Status = job.Status{Owner: owner, PruneAt: job.NewTime(at("2026-01-08T00:00:00Z")), FormerState: job.StateEnabled}
+	return pruned, cmp.Or(err, check(&pruned))
+}
+
+func (f *fake) RestoreJob(ctx context.Context, k job.Key, check func(*job.Job) error) (job.Job, error) {
+	restored, err := f.setJobState(ctx, k, job.StateEnabled)
+	return restored, cmp.Or(err, check(&restored))
+}
+
 func (f *fake) DeleteJob(ctx context.Context, k job.Key, check func(*job.Job) error) error {
 	if check != nil {
 		current, err := f.Job(ctx, k)

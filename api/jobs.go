@@ -31,6 +31,7 @@ type Jobs interface {
 	DeleteJob(ctx context.Context, k job.Key, check func(current *job.Job) error) error
 	EnableJob(ctx context.Context, k job.Key, p job.Promise) (job.Job, error)
 	DisableJob(ctx context.Context, k job.Key, p job.Promise) (job.Job, error)
+	Pruner
 }
 
 func (s *server) listJobs(c *gin.Context, k job.CollectionKey) error {
@@ -80,11 +81,22 @@ func (s *server) createOrReplaceJob(c *gin.Context, k job.Key) (stored job.Job, 
 	if err != nil {
 		return job.Job{}, false, err
 	}
+	owner, adopt, err := ownerOf(c)
+	if err != nil {
+		return job.Job{}, false, err
+	}
 	return s.scheduler.PutJob(c.Request.Context(), k, func(current *job.Job) (job.Definition, error) {
 		if err := p.AllowJob(current); err != nil {
 			return job.Definition{}, err
 		}
-		return input.ParseDefinition(body, s.optionsFor(c, k, current))
+		d, err := input.ParseDefinition(body, s.optionsFor(c, k, current))
+		if current == nil || adopt {
+			d.Owner = owner
+		}
+		if current != nil {
+			d.KeepOwner(&current.Definition)
+		}
+		return d, err
 	})
 }
 

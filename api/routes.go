@@ -70,6 +70,7 @@ var (
 	tagged        = route.Takes{Conditional: true}
 	taggedForce   = route.Takes{Query: []string{"force"}, Conditional: true}
 	taggedBody    = route.Takes{Conditional: true, Body: true}
+	ownedBody     = route.Takes{Query: []string{"owner", "adopt"}, Conditional: true, Body: true}
 	pages         = route.Takes{Query: []string{"$top", "$skip", "$skiptoken"}}
 	filteredPages = route.Takes{Query: []string{"$filter", "$top", "$skip", "$skiptoken"}}
 	merged        = route.Takes{Query: []string{"$filter", "$top", "$skiptoken"}}
@@ -164,6 +165,8 @@ func (s *server) collectionRoutes() []endpoint {
 			atOrBelow(access.ReadJobs), mergedUntil, s.errors.Handle(s.listUpcoming)},
 		{inGroup, get, collection + summaries, "Search and sort the jobs of a job collection",
 			atOrBelow(access.ReadJobs), searched, s.errors.Handle(s.listSummaries)},
+		{inGroup, post, collection + "/bindOwner", "Put an owner of job files on record", at(access.WriteJobs), body,
+			to(s.bindOwner)},
 		{inGroup, get, collection + "/digests", "List the digests of the jobs of a job collection", atOrBelow(access.ReadJobs), tokens,
 			to(s.listDigests)},
 		{inGroup, get, collection + forecast, "Count what comes due in a job collection",
@@ -200,7 +203,7 @@ func (s *server) jobRoutes() []endpoint {
 	run := at(access.RunJobs)
 	return []endpoint{
 		{inGroup, get, oneJob, "Get a job", at(access.ReadJobs), tagged, to(s.getJob)},
-		{inGroup, put, oneJob, "Create or replace a job", at(access.WriteJobs), taggedBody, to(s.putJob)},
+		{inGroup, put, oneJob, "Create or replace a job", at(access.WriteJobs), ownedBody, to(s.putJob)},
 		{inGroup, patch, oneJob, "Change parts of a job", at(access.WriteJobs), taggedBody, to(s.patchJob)},
 		{inGroup, remove, oneJob, "Delete a job and its history", at(access.DeleteJobs), tagged, to(s.deleteJob)},
 		{inGroup, post, oneJob + previewChange, "See what a change does to the next runs of a job", at(access.ReadJobs),
@@ -218,6 +221,9 @@ func (s *server) jobRoutes() []endpoint {
 			to(s.disableJob)},
 		{inGroup, post, oneJob + "/previewPause", "See what disabling or enabling a job holds and runs", at(access.ReadJobs),
 			pausing, to(s.previewPause)},
+		{inGroup, post, oneJob + "/prune", "Prune a job that its owner does not have any more", at(access.DeleteJobs), taggedBody,
+			to(s.pruneJob)},
+		{inGroup, post, oneJob + "/restore", "Take a pruned job back", at(access.WriteJobs), tagged, to(s.restoreJob)},
 		{inGroup, post, oneJob + testNotification, "Test the notifications of a job", run, nothing, to(s.testNotifications)},
 		{inGroup, get, oneJob + history, "List the history of a job", at(access.ReadHistory), filteredPages,
 			to(s.listHistory)},

@@ -44,6 +44,18 @@ func (talker) PutJob(context.Context, job.Key, func(*job.Job) (job.Definition, e
 func (talker) PatchJob(context.Context, job.Key, func(*job.Job) (job.Definition, error)) (job.Job, error) {
 	return talkative(), nil
 }
+func (talker) BindOwner(context.Context, job.CollectionKey, job.Binding) (job.Owner, error) {
+	return job.Owner{}, nil
+}
+
+func (talker) PruneJob(context.Context, job.Key, string, func(*job.Job) error) (job.Job, error) {
+	return talkative(), nil
+}
+
+func (talker) RestoreJob(context.Context, job.Key, func(*job.Job) error) (job.Job, error) {
+	return talkative(), nil
+}
+
 func (talker) EnableJob(context.Context, job.Key, job.Promise) (job.Job, error) {
 	return talkative(), nil
 }
@@ -140,7 +152,7 @@ func TestReadersAndOperatorsSeeTheStatusAndContributorsAndOwnersTheResponse(t *t
 		}
 	}
 	require.ElementsMatch(t, []string{
-		"Jobs_Get", "Jobs_List", "Jobs_CreateOrUpdate", "Jobs_Create", "Jobs_Patch", "Jobs_Enable", "Jobs_Disable", "Jobs_Skip", "Jobs_Unskip",
+		"Jobs_Get", "Jobs_List", "Jobs_CreateOrUpdate", "Jobs_Create", "Jobs_Patch", "Jobs_Enable", "Jobs_Disable", "Jobs_Prune", "Jobs_Restore", "Jobs_Skip", "Jobs_Unskip",
 		"Jobs_ListJobHistory", "Jobs_GetExecution", "Jobs_ListChanges", "Jobs_Explain", "Jobs_TestNotification", "Jobs_Try",
 		"Jobs_ListHistoryByResourceGroup", "Jobs_ListHistoryBySubscription", "JobCollections_ListHistory",
 		"JobCollections_ListChanges", "JobCollections_ListNotifications", "JobCollections_TestNotification",

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"iter"
+	"time"
 )
 
 // A Digest tells whether a job is as somebody has it. All but Name are "" if that is not known: then the job has to be
@@ -12,6 +13,11 @@ type Digest struct {
 	ETag   string   `json:"etag,omitempty"` // for [IfMatch] of a change
 	State  JobState `json:"state,omitempty"`
 	Digest string   `json:"digest,omitempty"` // of what users write, without secrets and state
+
+	Owner       string    `json:"owner,omitempty"`       // as in [JobStatus]
+	PruneAt     time.Time `json:"pruneAt,omitzero"`      // likewise
+	FormerState JobState  `json:"formerState,omitempty"` // likewise
+	Once        bool      `json:"once,omitempty"`        // it runs once
 }
 
 // Digests returns the digests of the jobs of a job collection, sorted by their names, as of some seconds ago.

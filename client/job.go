@@ -72,6 +72,10 @@ type JobStatus struct {
 	SkipWindows         []SkipWindow `json:"skipWindows,omitempty"`
 	Disabled            *Disabled    `json:"disabled,omitempty"` // if a request said more than that it is to be disabled
 	Reason              string       `json:"reason,omitempty"`   // why nothing is next
+
+	Owner       string    `json:"owner,omitempty"`       // id of the directory of job files to which it belongs; "": none
+	PruneAt     time.Time `json:"pruneAt,omitzero"`      // when a pruned job deletes itself
+	FormerState JobState  `json:"formerState,omitempty"` // of a pruned job, before it was
 }
 
 // A SkipWindow is a time in which all occurrences are skipped, without its end.

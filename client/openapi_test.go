@@ -48,7 +48,7 @@ var types = map[string]any{
 	"Change": client.Change{}, "ChangeProperties": client.ChangeProperties{}, "Difference": client.Difference{},
 	"LastDay": client.Day{},
 	"Held":    client.Held{}, "Disabled": client.Disabled{},
-	"JobTrial": client.Trial{}, "WorkerList": client.Workers{}, "Worker": client.Worker{}, "TimeSpan": client.TimeSpan{}, "JobSummary": client.Summary{}, "JobDigest": client.Digest{}, "BulkQuestion": client.BulkQuestion{}, "BulkPreview": client.BulkPreview{}, "BulkJob": client.BulkJob{}, "BulkResult": client.BulkResult{}, "JobChangePreview": client.ChangePreview{}, "JobChangeRun": client.ChangeRun{}, "Forecast": client.Forecast{}, "ForecastStep": client.ForecastStep{}, "ForecastSecond": client.ForecastSecond{},
+	"JobTrial": client.Trial{}, "WorkerList": client.Workers{}, "Worker": client.Worker{}, "TimeSpan": client.TimeSpan{}, "JobSummary": client.Summary{}, "JobDigest": client.Digest{}, "Owner": client.Owner{}, "BulkQuestion": client.BulkQuestion{}, "BulkPreview": client.BulkPreview{}, "BulkJob": client.BulkJob{}, "BulkResult": client.BulkResult{}, "JobChangePreview": client.ChangePreview{}, "JobChangeRun": client.ChangeRun{}, "Forecast": client.Forecast{}, "ForecastStep": client.ForecastStep{}, "ForecastSecond": client.ForecastSecond{},
 	"ForecastFullest": client.ForecastFullest{}, "ForecastCount": client.ForecastCount{}, "RerunResult": client.Rerun{}, "UpcomingDefinition": client.Upcoming{}, "OperationStatus": client.Operation{},
 	"RecurrencePreview": client.Preview{}, "RecurrencePreviewResult": client.PreviewResult{},
 	"CalendarDefinition": client.Calendar{}, "CalendarProperties": client.CalendarProperties{}, "CalendarDay": client.CalendarDay{}, "CalendarPeriod": client.CalendarPeriod{},
@@ -63,7 +63,7 @@ var others = map[string]string{
 	"BasicAuthentication": "HttpAuthentication", "ClientCertAuthentication": "HttpAuthentication", "OAuthAuthentication": "HttpAuthentication",
 	"NoAuthentication": "HttpAuthentication", "NotificationDeliveries": "a list of Delivery",
 	"JobCollectionListResult": "Page", "CalendarListResult": "Page", "JobListResult": "Page", "JobHistoryListResult": "Page", "HistoryAcrossListResult": "Page",
-	"ChangeListResult": "Page", "RerunListResult": "Page", "UpcomingListResult": "Page", "JobSummaryListResult": "Summaries", "BulkListResult": "Page", "JobDigestListResult": "Page", "BulkSelection": "a text",
+	"ChangeListResult": "Page", "RerunListResult": "Page", "UpcomingListResult": "Page", "JobSummaryListResult": "Summaries", "BulkListResult": "Page", "OwnerBinding": "Owner", "JobPruning": "a text", "JobDigestListResult": "Page", "BulkSelection": "a text",
 }
 
 // absent are members that a type leaves out, with the reason.
@@ -273,6 +273,11 @@ var calls = map[string]func(context.Context, *client.Client) error{
 	},
 	"Jobs_PostForecastBySubscription": func(ctx context.Context, c *client.Client) error {
 		return second(c.ForecastBeside(ctx, client.InSubscription(), client.Window{Host: "h", From: time.Unix(0, 0)}, client.Preview{}))
+	},
+	"Jobs_Prune":   func(ctx context.Context, c *client.Client) error { return second(c.PruneJob(ctx, "c", "j", "o")) },
+	"Jobs_Restore": func(ctx context.Context, c *client.Client) error { return second(c.RestoreJob(ctx, "c", "j")) },
+	"JobCollections_BindOwner": func(ctx context.Context, c *client.Client) error {
+		return second(c.BindOwner(ctx, "c", client.Owner{ID: "o", Collections: []string{"c"}}, true))
 	},
 	"Jobs_PreviewChange": func(ctx context.Context, c *client.Client) error {
 		return second(c.PreviewChange(ctx, "c", "j", 5, client.JobProperties{}))

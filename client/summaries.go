@@ -43,6 +43,7 @@ type SummaryProperties struct {
 	When               string    `json:"when"`                         // in English
 	ActionType         string    `json:"actionType,omitempty"`
 	Host               string    `json:"host,omitempty"`
+	PruneAt            time.Time `json:"pruneAt,omitzero"` // when a pruned job deletes itself
 	NextExecutionTime  time.Time `json:"nextExecutionTime,omitzero"`
 	LastOutcome        Outcome   `json:"lastOutcome,omitempty"`
 	Lateness           string    `json:"lateness,omitempty"` // the greatest in Recent; "" if it is less than 5 s

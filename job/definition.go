@@ -25,6 +25,10 @@ type Definition struct {
 
 	Local *LocalTimes `json:"local,omitempty" field:"stored"`
 
+	// Owner is the id of the directory of job files that the job belongs to; "" if it was made by other means. Only who
+	// applies those files sets it: whoever else replaces the definition keeps it.
+	Owner string `json:"owner,omitempty" field:"stored"`
+
 	_ struct{} `ignore:"status"` // clients send back what they read
 }
 
@@ -56,6 +60,9 @@ func (d *Definition) KeepLocal(o *Definition) {
 		d.Local = &l
 	}
 }
+
+// KeepOwner keeps the owner of the definition that d replaces: a job never gets from one owner to another.
+func (d *Definition) KeepOwner(o *Definition) { d.Owner = cmp.Or(o.Owner, d.Owner) }
 
 // A State is the state of a job. Users set StateEnabled and StateDisabled. The other two are final: an
 // enabled job gets one of them when it has no occurrence left, and keeps it until a user changes the job.

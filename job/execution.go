@@ -28,6 +28,12 @@ type Status struct {
 
 	// Reason says why no occurrence is next: see [Definition.WhyOver], [WhyDisabled] and [WhyCollectionDisabled].
 	Reason string `json:"reason,omitempty"`
+
+	// Owner is that of the definition. PruneAt is when a pruned job deletes itself, and FormerState the state that it had
+	// before it was pruned.
+	Owner       string `json:"owner,omitempty"`
+	PruneAt     *Time  `json:"pruneAt,omitempty"`
+	FormerState State  `json:"formerState,omitempty"`
 }
 
 // A Job is a job's definition, without secrets, and its status.
@@ -62,6 +68,9 @@ type Job struct {
 
 	// CollectionPause says by whom and until when the job's collection is disabled, if that holds what comes due.
 	CollectionPause *Disabling `json:"collectionPause,omitempty"`
+
+	// Pruning is set while the job is pruned.
+	Pruning *Pruning `json:"pruning,omitempty"`
 
 	// Planned are the next occurrences, oldest first, if they follow from the job's time zone, with the offsets from
 	// UTC by which they were planned: a reader's time zones may be of another release. Only queries answer with them.

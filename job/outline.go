@@ -53,6 +53,9 @@ type Outline struct {
 
 	// DisabledBy says by whom and when the job was disabled; nil if it is not, or that is not known.
 	DisabledBy *Disabling `json:"disabledBy,omitempty"`
+	Owner      string     `json:"owner,omitempty"`   // see [Definition.Owner]
+	Pruning    *Pruning   `json:"pruning,omitempty"` // of a pruned job
+
 	// Retry is the next attempt of an execution that failed so far, if it is known and begins more than [RetriesWithin]
 	// after the first; nil if there is none. It is that of when the outline was written: once its time has passed, it says
 	// nothing.

@@ -230,6 +230,7 @@ func (s *Service) editJob(
 	if err != nil {
 		return job.Job{}, err
 	}
+	current = current.TakenBack() // a change keeps a pruned job
 	d, err := edit(&current)
 	if err != nil {
 		return job.Job{}, err

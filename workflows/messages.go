@@ -30,6 +30,12 @@ type ReplaceRequest struct {
 	ShowNext *bool `json:"showNext,omitempty"`
 }
 
+// A PruneRequest prunes a job.
+type PruneRequest struct {
+	Owner      string `json:"owner"`                // of the caller
+	Generation int    `json:"generation,omitempty"` // as in ReplaceRequest
+}
+
 // A PutRequest replaces a collection's properties.
 type PutRequest struct {
 	job.Collection

@@ -34,6 +34,7 @@ const (
 // Further queries and signals of a [Collection].
 const (
 	QueryJobs     = "jobs"    // returns a JobList
+	QueryOwners   = "owners"  // returns []job.Owner
 	SignalRemoved = "removed" // takes a Registration of a job, or in a Subscription a collection, that is gone
 	SignalPlan    = "plan"    // of a Subscription: takes a PlanChange
 )

@@ -9,11 +9,13 @@ import (
 // Updates of a [Job]. Run, enable, disable and delete are signals as well, for callers that need no answer. Enable,
 // disable and delete exist for a [Collection] too.
 const (
-	UpdateReplace = "update" // takes a ReplaceRequest
-	UpdateRun     = "run"    // returns the name of the execution; see job.ExecutionName
-	UpdateRerun   = "rerun"  // takes the key of a request, returns a job.RerunAnswer
-	UpdateSkip    = "skip"   // takes a job.SkipRequest, or a due time, and perhaps a generation
-	UpdateUnskip  = "unskip" // likewise
+	UpdateReplace = "update"  // takes a ReplaceRequest
+	UpdateRun     = "run"     // returns the name of the execution; see job.ExecutionName
+	UpdateRerun   = "rerun"   // takes the key of a request, returns a job.RerunAnswer
+	UpdateSkip    = "skip"    // takes a job.SkipRequest, or a due time, and perhaps a generation
+	UpdateUnskip  = "unskip"  // likewise
+	UpdatePrune   = "prune"   // takes a PruneRequest
+	UpdateRestore = "restore" // takes a pruned job back; perhaps with a generation
 	UpdateEnable  = "enable"
 	UpdateDisable = "disable"
 	UpdateDelete  = "delete"
@@ -33,8 +35,9 @@ const (
 	UpdateRegister = "register"
 	// UpdateConfirm takes a Registration: the workflow behind the name asks whether it is registered. A Subscription
 	// takes it, too.
-	UpdateConfirm = "confirm"
-	UpdateReserve = "reserve" // takes a ReserveRequest; of a Subscription: PlanChange
+	UpdateConfirm   = "confirm"
+	UpdateBindOwner = "bindOwner" // takes a job.Binding: puts an owner of job files on record
+	UpdateReserve   = "reserve"   // takes a ReserveRequest; of a Subscription: PlanChange
 	// UpdateAdmitTest takes to how many addresses a test of a job's own notifications goes, and counts it.
 	UpdateAdmitTest = "admitTest"
 	// UpdateAdmitTry takes the name of a job whose action is to be tried, and counts it.
@@ -81,6 +84,9 @@ var JobUpdates = Updates{
 	{Name: UpdateDisable, Description: "disable the job", Operation: audit.DisableJob, Once: true},
 	{Name: UpdateDelete, Description: "delete the job", Operation: audit.DeleteJob, Once: true},
 	{Name: UpdateRun, Description: "run the job now", Operation: audit.RunJob, Once: true},
+	{Name: UpdatePrune, Description: "disable the job and delete it in a week, since its owner does not have it any more",
+		Operation: audit.PruneJob, Once: true},
+	{Name: UpdateRestore, Description: "take the job back after it was pruned", Operation: audit.RestoreJob, Once: true},
 	{Name: UpdateSkip, Description: "do not run the next occurrence; with a time, the one that is due then",
 		Operation: audit.SkipJob, Once: true},
 	{Name: UpdateUnskip, Description: "run the next skipped occurrence after all; with a time, the one that is due then",
@@ -102,6 +108,7 @@ var CollectionUpdates = Updates{
 	{Name: UpdatePut, Description: "replace the properties", Operation: audit.WriteCollection},
 	{Name: UpdateRegister, Description: "reserve names for new jobs"},
 	{Name: UpdateConfirm, Description: "whether a name is registered for the job that asks"},
+	{Name: UpdateBindOwner, Description: "put an owner of job files on record", Operation: audit.BindOwner},
 	{Name: UpdateReserve, Description: "reserve what a changed job requires"},
 	{Name: UpdateEnable, Description: "enable the job collection", Operation: audit.EnableCollection},
 	{Name: UpdateDisable, Description: "disable the job collection: its jobs rest, whatever their own state",

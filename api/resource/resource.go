@@ -88,6 +88,10 @@ type disabledStatus struct {
 	Retry    *job.Retry          `json:"retry,omitempty"`
 	Disabled *job.DisabledStatus `json:"disabled,omitempty"`
 	Reason   string              `json:"reason,omitempty"`
+
+	Owner       string    `json:"owner,omitempty"`
+	PruneAt     *job.Time `json:"pruneAt,omitempty"`
+	FormerState job.State `json:"formerState,omitempty"`
 }
 
 // typeJob is the type of jobs.
@@ -102,7 +106,7 @@ func (s Shown) Job(j job.Job) Job {
 		ID: j.Key.ARMID(), Type: typeJob, Name: jobName(j.Key),
 		Properties: JobProperties{Definition: j.Definition.Redacted()}, // again here, for any Scheduler
 	}
-	r.Properties.Local = nil
+	r.Properties.Local, r.Properties.Owner = nil, "" // the status has the owner
 	of := access.ScopeOfJob(j.Key)
 	j.Status.Reason = s.message(of, j.Status.Reason)
 	j.Status.LastError = s.lastError(of, j.Status.LastError)
@@ -110,8 +114,11 @@ func (s Shown) Job(j job.Job) Job {
 	switch {
 	case j.Definition.State != job.StateDisabled:
 		r.Properties.Status = &j.Status
-	case j.Status.LastOutcome != nil, j.Status.LastError != nil, j.Status.Disabled != nil:
-		r.Properties.Status = disabledStatus{j.Status.Outcomes, j.Status.Retry, j.Status.Disabled, j.Status.Reason}
+	case j.Status.LastOutcome != nil, j.Status.LastError != nil, j.Status.Disabled != nil, j.Status.Owner != "":
+		r.Properties.Status = disabledStatus{
+			Outcomes: j.Status.Outcomes, Retry: j.Status.Retry, Disabled: j.Status.Disabled, Reason: j.Status.Reason,
+			Owner: j.Status.Owner, PruneAt: j.Status.PruneAt, FormerState: j.Status.FormerState,
+		}
 	}
 	return r
 }

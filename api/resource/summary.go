@@ -30,6 +30,7 @@ type SummaryProperties struct {
 	LastOutcome        job.Outcome         `json:"lastOutcome,omitempty"`
 	Lateness           *string             `json:"lateness,omitempty"`
 	Disabled           *job.DisabledStatus `json:"disabled,omitempty"`
+	PruneAt            *job.Time           `json:"pruneAt,omitempty"`
 	Retry              *NextTry            `json:"retry,omitempty"`
 	Recent             []Mark              `json:"recent"`
 	LastDay            *Day                `json:"lastDay,omitempty"`
@@ -74,6 +75,9 @@ func SummaryEntry(s listing.Summary) any {
 	r.ETag = changeTag(s.Generation)
 	if d := s.DisabledBy; d != nil {
 		r.Properties.Disabled = d.Status(false)
+	}
+	if s.Pruning != nil {
+		r.Properties.PruneAt = job.NewTime(s.Pruning.Until())
 	}
 	if t := s.Retry; t != nil {
 		r.Properties.Retry = &NextTry{t.Attempt, t.Max, job.NewTime(t.Next)}

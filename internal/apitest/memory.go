@@ -40,6 +40,8 @@ type Memory struct {
 	mu          sync.Mutex
 	collections map[string]job.Collection
 	jobs        map[string]job.Job
+	owners      map[string][]job.Owner // by collection
+	last        int                    // generation of a job that is gone
 	runs        int
 }
 
@@ -65,7 +67,13 @@ func (m *Memory) keep(k job.Key, d job.Definition) job.Job {
 		m.jobs = map[string]job.Job{}
 	}
 	was := m.jobs[k.WorkflowID()]
-	m.jobs[k.WorkflowID()] = job.Job{Key: k, Definition: d.Redacted(), Generation: was.Generation + 1}
+	if was.Generation > 0 && was.Pruning == nil && d.Equal(&was.Definition) {
+		return m.filled(was)
+	}
+	m.jobs[k.WorkflowID()] = job.Job{
+		Key: k, Definition: d.Redacted(), Generation: max(m.last, was.Generation) + 1,
+		Status: job.Status{Owner: d.Owner},
+	}
 	return m.filled(m.jobs[k.WorkflowID()])
 }
 
@@ -167,7 +175,7 @@ func (m *Memory) PutJob(
 	defer m.mu.Unlock()
 	var current *job.Job
 	if found, err := m.find(k); err == nil {
-		current = &found
+		current = new(found.TakenBack())
 	}
 	d, err := edit(current)
 	if err != nil {
@@ -186,11 +194,66 @@ func (m *Memory) PatchJob(
 	if err != nil {
 		return found, err
 	}
+	found = found.TakenBack()
 	d, err := edit(&found)
 	if err != nil {
 		return found, err
 	}
 	return m.keep(k, d), nil
+}
+
+// BindOwner puts an owner on record, whatever is there.
+func (m *Memory) BindOwner(_ context.Context, k job.CollectionKey, b job.Binding) (job.Owner, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.owners == nil {
+		m.owners = map[string][]job.Owner{}
+	}
+	m.owners[k.WorkflowID()] = append(m.owners[k.WorkflowID()], b.Owner)
+	return b.Owner, nil
+}
+
+// PruneJob prunes a job by the rules of the workflow. [Memory.Expire] deletes it.
+func (m *Memory) PruneJob(_ context.Context, k job.Key, owner string, check func(*job.Job) error) (job.Job, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found, err := m.find(k)
+	if err := cmp.Or(err, check(&found)); err != nil {
+		return found, err
+	}
+	known := slices.ContainsFunc(m.owners[k.Collection.WorkflowID()], func(o job.Owner) bool { return o.ID == owner })
+	switch d := &found.Definition; {
+	case !known || d.Owner != owner || d.Recurrence == nil:
+		return found, job.Conflictf("The job is not pruned.")
+	case found.Pruning == nil:
+		found.Pruning = &job.Pruning{At: time.Unix(0, 0).UTC(), State: d.State}
+		d.State = job.StateDisabled
+		found.Generation++
+		found.Status.PruneAt, found.Status.FormerState = job.NewTime(found.Pruning.Until()), found.Pruning.State
+		m.jobs[k.WorkflowID()] = found
+	}
+	return found, nil
+}
+
+// RestoreJob takes a pruned job back.
+func (m *Memory) RestoreJob(ctx context.Context, k job.Key, check func(*job.Job) error) (job.Job, error) {
+	return m.PatchJob(ctx, k, func(current *job.Job) (job.Definition, error) {
+		return current.Definition, check(current)
+	})
+}
+
+// Expire deletes the pruned jobs, as they do themselves in a week, and returns their keys.
+func (m *Memory) Expire() (gone []job.Key) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id, j := range m.jobs {
+		if j.Pruning != nil {
+			gone = append(gone, j.Key)
+			m.last = max(m.last, j.Generation)
+			delete(m.jobs, id)
+		}
+	}
+	return gone
 }
 
 // DeleteJob deletes a job.
@@ -206,6 +269,7 @@ func (m *Memory) DeleteJob(_ context.Context, k job.Key, check func(*job.Job) er
 			return err
 		}
 	}
+	m.last = max(m.last, found.Generation)
 	delete(m.jobs, k.WorkflowID())
 	return nil
 }
@@ -343,7 +407,10 @@ func (m *Memory) Digests(_ context.Context, k job.CollectionKey, p listing.Page)
 	for _, j := range m.jobs {
 		if j.Key.Collection == k && p.ShowsJob(j.Key) {
 			d := &j.Definition
-			all = append(all, listing.Digest{Key: j.Key, Generation: j.Generation, State: d.State, Digest: d.Digest()})
+			all = append(all, listing.Digest{
+				Key: j.Key, Generation: j.Generation, State: d.State, Digest: d.Digest(),
+				Owner: d.Owner, Pruning: j.Pruning, Once: d.Recurrence == nil,
+			})
 		}
 	}
 	slices.SortFunc(all, func(a, b listing.Digest) int { return cmp.Compare(a.Key.Name, b.Key.Name) })

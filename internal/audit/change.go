@@ -25,10 +25,14 @@ const (
 	PlanJob    Operation = "Microsoft.Scheduler/jobCollections/jobs/plan/action" // by itself, with newer time zones
 	DisableJob Operation = "Microsoft.Scheduler/jobCollections/jobs/disable/action"
 
+	PruneJob   Operation = "Microsoft.Scheduler/jobCollections/jobs/prune/action"
+	RestoreJob Operation = "Microsoft.Scheduler/jobCollections/jobs/restore/action"
+
 	WriteCollection   Operation = "Microsoft.Scheduler/jobCollections/write"
 	DeleteCollection  Operation = "Microsoft.Scheduler/jobCollections/delete"
 	EnableCollection  Operation = "Microsoft.Scheduler/jobCollections/enable/action"
 	DisableCollection Operation = "Microsoft.Scheduler/jobCollections/disable/action"
+	BindOwner         Operation = "Microsoft.Scheduler/jobCollections/bindOwner/action"
 )
 
 // A Status is how far a change has come.

@@ -30,6 +30,7 @@ const (
 	Unchanged = "Unchanged"
 	Failed    = "Failed"
 	NotDone   = "NotDone" // nothing was sent
+	Pruned    = "Pruned"
 )
 
 // An Apply is how a plan is done.
@@ -60,7 +61,7 @@ func (p *Plan) prepare(ctx context.Context, s *Secrets) ([]prepared, error) {
 	var all []prepared
 	var failed problems
 	for _, c := range p.Changes {
-		if !c.sent() {
+		if !c.sent() || c.Action == Prune {
 			continue
 		}
 		secrets, err := s.resolve(ctx, c.job)
@@ -81,6 +82,9 @@ func (p *Plan) Apply(ctx context.Context, a Apply) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := p.bind(ctx); err != nil {
+		return nil, err
+	}
 	results := make([]Result, len(jobs))
 	numbers := make([]int, len(jobs))
 	for i := range numbers {
@@ -98,7 +102,7 @@ func (p *Plan) Apply(ctx context.Context, a Apply) ([]Result, error) {
 			a.Done(r)
 		}
 	})
-	return results, nil
+	return append(results, p.prune(ctx, &a, results)...), nil
 }
 
 // tries is how often a job is sent, and planned again after somebody else has changed it.
@@ -157,7 +161,8 @@ func (p *Plan) put(ctx context.Context, c *prepared) (client.Job, error) {
 			j = j.Without("state")
 		}
 	}
-	return p.options.Client.PutJobBody(ctx, c.Collection, c.Name, j.Body(c.secrets), condition)
+	return p.options.Client.PutOwnedJob(
+		ctx, c.Collection, c.Name, p.config.Owner, p.options.Adopt, j.Body(c.secrets), condition)
 }
 
 // outcomeOf returns the outcome of a PUT that was answered with an entity tag: its first part changes with what users

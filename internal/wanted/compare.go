@@ -28,17 +28,37 @@ type Field struct {
 type actual struct {
 	definition job.Definition
 	etag       string // "": not known
+	owner      string // "": none
+	pruned     string // when it deletes itself; "": it is not pruned, and else the definition has the state that it had
 }
 
 // readActual reads an answer of the API.
 func readActual(body json.RawMessage, etag string) (*actual, error) {
 	var answer struct {
-		Properties job.Definition `json:"properties"`
+		Properties struct {
+			job.Definition
+			Status struct {
+				Owner       string    `json:"owner"`
+				PruneAt     string    `json:"pruneAt"`
+				FormerState job.State `json:"formerState"`
+			} `json:"status"`
+		} `json:"properties"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
 		return nil, fmt.Errorf("the answer of the API cannot be read: %w", err)
 	}
-	return &actual{answer.Properties, etag}, nil
+	found := &answer.Properties
+	is := &actual{definition: found.Definition, etag: etag, owner: found.Status.Owner, pruned: found.Status.PruneAt}
+	if is.pruned != "" {
+		former := job.Pruning{State: found.Status.FormerState}
+		is.definition.State = former.Former()
+	}
+	return is, nil
+}
+
+func quoted(text string) json.RawMessage {
+	v, _ := json.Marshal(text) // a text
+	return v
 }
 
 // nameIn returns the names of a job in an answer of the API.
@@ -85,7 +105,7 @@ func definitionOf(j *jobfile.Job, is *actual, now time.Time) (job.Definition, er
 		d.State = is.definition.State
 	}
 	d = d.Redacted()
-	d.Local = nil
+	d.Local, d.Owner = nil, ""
 	return d, nil
 }
 
@@ -96,22 +116,23 @@ func whole(j *jobfile.Job, is *actual) jobfile.Job {
 		return *j
 	}
 	stored, of := is.definition.Recurrence, *j
-	for _, member := range []struct {
-		name string
-		has  bool
-	}{
-		{"cron", stored.Cron != ""}, {"rrule", stored.RRule != ""},
-		{"also", len(stored.Also) > 0}, {"exclusions", len(stored.Exclusions) > 0},
-	} {
+	for name, has := range keptByPUT(stored) {
 		switch {
-		case !member.has:
+		case !has:
 		case !j.Has("recurrence"):
 			return j.WithNull("recurrence")
-		case !j.Has("recurrence." + member.name):
-			of = of.WithNull("recurrence." + member.name)
+		case !j.Has("recurrence." + name):
+			of = of.WithNull("recurrence." + name)
 		}
 	}
 	return of
+}
+
+// keptByPUT returns the members of a recurrence that a PUT without them keeps, and whether it has them.
+func keptByPUT(r *job.Recurrence) map[string]bool {
+	return map[string]bool{
+		"cron": r.Cron != "", "rrule": r.RRule != "", "also": len(r.Also) > 0, "exclusions": len(r.Exclusions) > 0,
+	}
 }
 
 // countedFromCreation reports whether a job has the RRULE that the server has, without a start: frequency, interval and
@@ -189,7 +210,7 @@ func differences(is, want *job.Definition) ([]Field, error) {
 // tree returns the JSON of a definition as maps, lists and numbers as they are written.
 func tree(d *job.Definition) (v any, err error) {
 	shown := d.Redacted()
-	shown.Local = nil
+	shown.Local, shown.Owner = nil, ""
 	text, err := json.Marshal(shown)
 	if err != nil {
 		return nil, err

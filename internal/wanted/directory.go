@@ -34,6 +34,7 @@ type Config struct {
 type Directory struct {
 	Path   string // of the directory, or that of a single file; "": standard input
 	Config Config // zero without a file of it
+	Part   bool   // there may be more in the directory
 	Jobs   []jobfile.Job
 }
 
@@ -61,7 +62,7 @@ func load(path string, stdin io.Reader, given, otherwise string) (Directory, err
 			return Directory{}, err
 		}
 		jobs, err := jobfile.Read("standard input", text)
-		return placed(Directory{Jobs: jobs}, given, otherwise, err)
+		return placed(Directory{Part: true, Jobs: jobs}, given, otherwise, err)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -76,7 +77,7 @@ func load(path string, stdin io.Reader, given, otherwise string) (Directory, err
 		return d, err
 	}
 	if root != "" && !sameDirectory(root, path) {
-		d.Path = root
+		d.Path, d.Part = root, true
 	}
 	if d.Config, err = ReadConfig(d.Path); err != nil {
 		return d, err
@@ -104,7 +105,7 @@ func load(path string, stdin io.Reader, given, otherwise string) (Directory, err
 
 // loadFile is Load for a file.
 func loadFile(path, given, otherwise string) (Directory, error) {
-	d := Directory{Path: filepath.Dir(path)}
+	d := Directory{Path: filepath.Dir(path), Part: true}
 	root, err := rootOf(path)
 	if err != nil {
 		return d, err

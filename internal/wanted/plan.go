@@ -31,6 +31,16 @@ type Options struct {
 
 	// Literal allows secrets that are written in the files.
 	Literal bool
+
+	// Adopt gives jobs of the files that have no owner that of the directory.
+	Adopt bool
+
+	// Prune says that jobs of the owner that the files do not have any more are pruned; AllowEmpty, that it is so even in
+	// job collections of which the files have no job at all.
+	Prune, AllowEmpty bool
+
+	// Rebind puts the owner on record for the job collections that the directory names now, whatever the record says.
+	Rebind bool
 }
 
 func (o Options) withDefaults() Options {
@@ -49,6 +59,7 @@ const (
 	Create Action = "create"
 	Update Action = "update"
 	Keep   Action = "unchanged"
+	Prune  Action = "prune"
 )
 
 // A Change is a job of a plan.
@@ -63,10 +74,13 @@ type Change struct {
 	// Secrets are the members with references, and secrets in the file itself, which are not compared.
 	Secrets []string `json:"secretsNotCompared,omitempty"`
 
+	// Owner is that of the job, if it is another than that of the directory: the job keeps it.
+	Owner string `json:"owner,omitempty"`
+
 	// Runs are the next runs; nil if the change moves none, and for a job that stays as it is.
 	Runs *Runs `json:"runs,omitempty"`
 
-	job  *jobfile.Job
+	job  *jobfile.Job // nil for Prune
 	etag string
 	is   *actual // nil: there is none
 	same bool    // by its digest
@@ -76,15 +90,27 @@ func (c *Change) name() string { return c.Collection + "/" + c.Name }
 
 // A Plan is what has to be done for the jobs of a directory.
 type Plan struct {
-	Changes []*Change // of all jobs, in the order of their names
+	Changes []*Change // of all jobs, in the order of their names; those that are pruned come last
+
+	// Once are jobs of the owner that the files do not have, and that stay since they run once.
+	Once []string
 
 	options Options
+	config  Config
 }
 
 // New compares the jobs of a directory with those of the server. The error joins all jobs that could not be compared.
 func New(ctx context.Context, o Options, d Directory) (*Plan, error) {
 	o = o.withDefaults()
-	p := &Plan{options: o}
+	p := &Plan{options: o, config: d.Config}
+	if o.Prune {
+		if err := d.mayPrune(); err != nil {
+			return p, err
+		}
+	}
+	if o.Adopt && d.Config.Owner == "" {
+		return p, fmt.Errorf("there is no owner to adopt jobs: %s has none, and almanac init makes one", ConfigFile)
+	}
 	var failed problems
 	byCollection := map[string][]*Change{}
 	for i := range d.Jobs {
@@ -116,7 +142,7 @@ func New(ctx context.Context, o Options, d Directory) (*Plan, error) {
 		})
 	}
 	_ = g.Wait() // the errors are in failed
-	each(runtime.GOMAXPROCS(0), p.Changes, func(c *Change) { failed.add(c.compare(o.Now())) })
+	each(runtime.GOMAXPROCS(0), p.Changes, func(c *Change) { failed.add(p.compare(c)) })
 	each(o.Parallel, p.Changes, func(c *Change) {
 		if c.Action == Update && c.etag == "" { // an entry of a list has none
 			failed.add(p.again(ctx, c))
@@ -126,6 +152,9 @@ func New(ctx context.Context, o Options, d Directory) (*Plan, error) {
 		return p, err
 	}
 	p.preview(ctx, &failed)
+	if o.Prune {
+		failed.add(p.findPruned(ctx))
+	}
 	return p, failed.joined()
 }
 
@@ -196,7 +225,7 @@ func (p *Plan) readDigests(ctx context.Context, changes []*Change) (left []*Chan
 	}
 	each(runtime.GOMAXPROCS(0), changes, func(c *Change) {
 		if d, there := found[c]; there {
-			c.match(d, p.options.Now())
+			p.match(c, d)
 		}
 	})
 	for c := range found {
@@ -208,9 +237,9 @@ func (p *Plan) readDigests(ctx context.Context, changes []*Change) (left []*Chan
 }
 
 // match notes that a job is as its file wants it, if its digest says so.
-func (c *Change) match(d client.Digest, now time.Time) {
-	want, err := definitionOf(c.job, nil, now)
-	if err != nil || d.Digest == "" || d.Digest != want.Digest() {
+func (p *Plan) match(c *Change, d client.Digest) {
+	want, err := definitionOf(c.job, nil, p.options.Now())
+	if err != nil || d.Digest == "" || d.Digest != want.Digest() || !d.PruneAt.IsZero() || p.adopts(d.Owner) {
 		return
 	}
 	is := job.State(d.State)
@@ -218,7 +247,8 @@ func (c *Change) match(d client.Digest, now time.Time) {
 		return
 	}
 	want.State = is
-	c.is, c.etag, c.same, c.Action = &actual{want, d.ETag}, d.ETag, true, Keep
+	c.is, c.etag, c.same, c.Action = &actual{definition: want, etag: d.ETag, owner: d.Owner}, d.ETag, true, Keep
+	c.Owner = p.stranger(d.Owner)
 }
 
 // read reads the jobs of a collection that changes are about.
@@ -309,15 +339,26 @@ func (p *Plan) again(ctx context.Context, c *Change) error {
 	if err := p.readOne(ctx, c); err != nil {
 		return err
 	}
-	return c.compare(p.options.Now())
+	return p.compare(c)
+}
+
+// adopts reports whether a job of that owner, "" for none, gets that of the directory.
+func (p *Plan) adopts(owner string) bool { return p.options.Adopt && owner == "" }
+
+// stranger returns an owner, if it is another than that of the directory.
+func (p *Plan) stranger(owner string) string {
+	if owner == p.config.Owner {
+		return ""
+	}
+	return owner
 }
 
 // compare decides what has to be done.
-func (c *Change) compare(now time.Time) error {
+func (p *Plan) compare(c *Change) error {
 	if c.same {
 		return nil
 	}
-	want, err := definitionOf(c.job, c.is, now)
+	want, err := definitionOf(c.job, c.is, p.options.Now())
 	if err != nil {
 		return err
 	}
@@ -327,6 +368,13 @@ func (c *Change) compare(now time.Time) error {
 	}
 	if c.Fields, err = differences(&c.is.definition, &want); err != nil {
 		return fmt.Errorf("%s: %w", c.name(), err)
+	}
+	c.Owner = p.stranger(c.is.owner)
+	if c.is.pruned != "" {
+		c.Fields = append(c.Fields, Field{Path: "status.pruneAt", From: quoted(c.is.pruned)})
+	}
+	if p.adopts(c.is.owner) {
+		c.Fields = append(c.Fields, Field{Path: "status.owner", To: quoted(p.config.Owner)})
 	}
 	c.Action = Keep
 	if len(c.Fields) > 0 {
@@ -340,6 +388,7 @@ type Summary struct {
 	Create    int `json:"create"`
 	Update    int `json:"update"`
 	Unchanged int `json:"unchanged"`
+	Prune     int `json:"prune"`
 
 	// Secrets are the jobs that stay as they are, but for secrets, which were not compared.
 	Secrets int `json:"secretsNotCompared"`
@@ -353,6 +402,8 @@ func (p *Plan) Summary() (s Summary) {
 			s.Create++
 		case Update:
 			s.Update++
+		case Prune:
+			s.Prune++
 		default:
 			s.Unchanged++
 			if len(c.Secrets) > 0 {
@@ -366,7 +417,7 @@ func (p *Plan) Summary() (s Summary) {
 // Changed returns whether anything has to be done.
 func (p *Plan) Changed() bool {
 	s := p.Summary()
-	return s.Create+s.Update > 0
+	return s.Create+s.Update+s.Prune > 0
 }
 
 // sent reports whether an apply sends the job of a change: secrets are sent again.

@@ -38,7 +38,7 @@ func (p *Plan) Text(w io.Writer) error {
 			c.text(&b)
 		}
 	}
-	b.WriteString(p.Summary().String() + "\n")
+	b.WriteString(p.Summary().String() + "\n" + p.stays())
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -46,7 +46,10 @@ func (p *Plan) Text(w io.Writer) error {
 // String returns the summary as a sentence.
 func (s Summary) String() string {
 	text := fmt.Sprintf("%d to create, %d to change, %d unchanged", s.Create, s.Update, s.Unchanged)
-	if s.Create+s.Update == 0 {
+	if s.Prune > 0 {
+		text = fmt.Sprintf("%d to create, %d to change, %d to prune, %d unchanged", s.Create, s.Update, s.Prune, s.Unchanged)
+	}
+	if s.Create+s.Update+s.Prune == 0 {
 		text = fmt.Sprintf("No changes: %s as the files say", jobs(s.Unchanged))
 	}
 	if s.Secrets > 0 {
@@ -62,9 +65,22 @@ func jobs(n int) string {
 	return fmt.Sprintf("%d jobs", n)
 }
 
-var marks = map[Action]string{Create: "+", Update: "~"}
+var marks = map[Action]string{Create: "+", Update: "~", Prune: "-"}
+
+// stays returns a line about jobs that are not pruned, or nothing.
+func (p *Plan) stays() string {
+	if len(p.Once) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s of this owner, which the files do not have, stay, since they run once: %s\n",
+		jobs(len(p.Once)), visible(fields.Cut(strings.Join(p.Once, ", "), 500)))
+}
 
 func (c *Change) text(b *strings.Builder) {
+	if c.Action == Prune {
+		fmt.Fprintf(b, "- %s  (no file has it)\n    it is disabled, and deletes itself in 7 days, unless it is taken back\n\n", visible(c.name()))
+		return
+	}
 	fmt.Fprintf(b, "%s %s  (%s:%d)\n", marks[c.Action], visible(c.name()), visible(c.File), c.Line)
 	for _, line := range c.Lines() {
 		b.WriteString("    " + line + "\n")
@@ -91,6 +107,9 @@ func (c *Change) Lines() (lines []string) {
 	}
 	for _, s := range c.Secrets {
 		lines = append(lines, visible(s)+": secret: not compared")
+	}
+	if c.Owner != "" {
+		lines = append(lines, "it belongs to another owner, "+visible(c.Owner)+", and keeps that")
 	}
 	return lines
 }
@@ -197,6 +216,12 @@ func (p *Plan) Markdown(w io.Writer) error {
 
 func (c *Change) markdown(b *strings.Builder) {
 	fmt.Fprintf(b, "\n<details><summary>%s %s: %s</summary>\n\n", marks[c.Action], code(c.name()), c.Action)
+	if c.Action == Prune {
+		b.WriteString("No file has it. It is disabled, and deletes itself in 7 days, unless it is taken back.\n")
+	}
+	if c.Owner != "" {
+		fmt.Fprintf(b, "It belongs to another owner, %s, and keeps that.\n\n", code(c.Owner))
+	}
 	if len(c.Fields)+len(c.Secrets) > 0 {
 		b.WriteString("| member | before | after |\n|---|---|---|\n")
 		for _, f := range c.Fields {

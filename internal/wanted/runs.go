@@ -128,6 +128,31 @@ type timing struct {
 	Action     *job.Action     `json:"action,omitempty"`
 }
 
+// body returns the body of a preview, with null for what the server has of a recurrence and the file has not: a PUT
+// without it may keep it.
+func (of timing) body(stored *job.Recurrence) ([]byte, error) {
+	text, err := fields.PlainJSON(of)
+	if err != nil {
+		return nil, err
+	}
+	var properties map[string]any
+	if err := json.Unmarshal(text, &properties); err != nil {
+		return nil, err
+	}
+	r, _ := properties["recurrence"].(map[string]any)
+	switch {
+	case r == nil:
+		properties["recurrence"] = nil
+	case stored != nil:
+		for name, has := range keptByPUT(stored) {
+			if _, there := r[name]; has && !there {
+				r[name] = nil
+			}
+		}
+	}
+	return fields.PlainJSON(map[string]any{"properties": properties})
+}
+
 // previewOne asks the server what a change does to the runs of a job, and how many others are due with each. It sends no
 // part of the action that the file has: it may need secrets.
 func (p *Plan) previewOne(ctx context.Context, c *Change) error {
@@ -140,7 +165,7 @@ func (p *Plan) previewOne(ctx context.Context, c *Change) error {
 		return p.previewNew(ctx, c, &want, of)
 	}
 	of.Action = &c.is.definition.Action
-	body, err := fields.PlainJSON(map[string]any{"properties": of})
+	body, err := of.body(c.is.definition.Recurrence)
 	if err != nil {
 		return err
 	}

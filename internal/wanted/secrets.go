@@ -2,14 +2,17 @@ package wanted
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -99,14 +102,16 @@ func (s *Secrets) file(r jobfile.Reference) (string, error) {
 		return "", reason(err)
 	}
 	defer root.Close()
+	if info, err := root.Stat(path); err != nil {
+		return "", reason(err)
+	} else if !info.Mode().IsRegular() { // to open a pipe would wait for somebody who writes
+		return "", errors.New("it is no file")
+	}
 	f, err := root.Open(path)
 	if err != nil {
 		return "", reason(err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", errors.New("it is no file")
-	}
 	content, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
 	if err != nil {
 		return "", reason(err)
@@ -170,7 +175,8 @@ func checked(content []byte) (string, error) {
 // hidden returns a text without secrets.
 func hidden(text string, secrets map[string]string) string {
 	const shortest = 4 // a shorter one would hide parts of words
-	for _, value := range secrets {
+	values := slices.SortedFunc(maps.Values(secrets), func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	for _, value := range values { // the longest first: one may be the beginning of another
 		if len(value) >= shortest {
 			text = strings.ReplaceAll(text, value, "[secret]")
 		}

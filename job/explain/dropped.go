@@ -128,7 +128,7 @@ func (r *reasoner) closest(at time.Time, operations ...audit.Operation) *Version
 
 // withdrawn answers for an occurrence that a change withdrew.
 func (r *reasoner) withdrawn(one *job.Record) bool {
-	v := r.closest(one.Start, audit.WriteJob, audit.DisableJob, audit.EnableJob, audit.PlanJob, audit.DisableCollection)
+	v := r.closest(one.Start, audit.WriteJob, audit.DisableJob, audit.PruneJob, audit.EnableJob, audit.PlanJob, audit.DisableCollection)
 	uncertain := ""
 	if one.WhyNot == job.WhyChangedWhenDue || one.WhyNot == job.WhyChangedBeforeRetry {
 		uncertain = " Whether a request was sent is not known."

@@ -114,11 +114,15 @@ func (r *reasoner) inactiveSince(v *Version) (Cause, string) {
 		return Disabled, fmt.Sprintf("%s created the job disabled, at %s", who(&by.Change), r.clock(by.Time))
 	}
 	what := "disabled the job"
+	if by.Operation == audit.PruneJob {
+		what = "pruned the job"
+	}
+	did := what
 	if by.Message != "" {
 		what += ": " + strings.TrimSuffix(by.Message, ".")
 	}
 	r.changed(&by.Change, FromChanges, what)
-	return Disabled, fmt.Sprintf("%s disabled the job at %s", who(&by.Change), r.clock(by.Time))
+	return Disabled, fmt.Sprintf("%s %s at %s", who(&by.Change), did, r.clock(by.Time))
 }
 
 // collectionChange says by whom and when the job collection was disabled that is disabled at a time.

@@ -84,7 +84,7 @@ func ParseDefinition(body []byte, o ParseOptions) (job.Definition, error) {
 // the constants of package job is an error.
 func ValidateDefinition(d *job.Definition, o ParseOptions) error {
 	written := *d
-	written.Local = nil // users do not write it
+	written.Local, written.Owner = nil, "" // users do not write them
 	text, err := fields.PlainJSON(&written)
 	if err != nil {
 		return badRequest("The job is not valid: %v", err)

@@ -27,7 +27,7 @@ func MergeDefinition(current job.Definition, patch []byte, o ParseOptions) (job.
 		return job.Definition{}, err
 	}
 	bare := current
-	bare.Local = nil
+	bare.Local, bare.Owner = nil, ""
 	merged, err := treeOf(bare)
 	if err != nil {
 		return job.Definition{}, err
@@ -37,6 +37,7 @@ func MergeDefinition(current job.Definition, patch []byte, o ParseOptions) (job.
 	merged.Merge(p.properties)
 	d := p.definition(merged, o)
 	d.KeepLocal(&current)
+	d.KeepOwner(&current)
 	if !reflect.DeepEqual(d.Action, current.Action) {
 		p.checkActions(&d.Action, o.CheckTarget)
 	}

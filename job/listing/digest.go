@@ -12,6 +12,10 @@ type Digest struct {
 	Generation int
 	State      job.State
 	Digest     string
+
+	Owner   string       // see [job.Definition.Owner]
+	Pruning *job.Pruning // of a pruned job
+	Once    bool         // it runs once
 }
 
 // Digests are a page of digests, sorted by the names of the jobs.

@@ -28,6 +28,7 @@ type Summary struct {
 	Day     DayCounts
 
 	DisabledBy *job.Disabling    // by whom and when it was disabled; nil if it is not, or that is not known
+	Pruning    *job.Pruning      // of a pruned job
 	Retry      *job.OutlineRetry // that an execution waits for; nil if there is none, or it is not known
 
 	// RunsOnEnable means that the job is disabled and runs once, at a time that has passed: it runs at once when it is

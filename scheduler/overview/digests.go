@@ -47,6 +47,7 @@ func (w *row) digest(r *survey) listing.Digest {
 	if w.outline == nil || w.stale || w.old {
 		return d
 	}
+	d.Owner, d.Pruning, d.Once = w.Owner, w.outline.Pruning, w.Recurrence == nil
 	d.Generation, d.State, d.Digest = w.Generation, w.glance(r.now).state, w.Digest
 	return d
 }

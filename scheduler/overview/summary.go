@@ -158,5 +158,6 @@ func (o *outline) summary(k job.Key, now time.Time) (listing.Summary, *glance) {
 		Key: k, State: g.state, CollectionDisabled: o.Inactive && g.state == job.StateEnabled, Generation: o.Generation,
 		When: g.when, Type: o.Type, Host: o.Host, Next: g.next, Last: g.last, LastRan: g.ran, Late: g.late,
 		RunsOnEnable: g.overdue, Day: g.day, Retry: o.retry(now), DisabledBy: o.disabledBy(g.state),
+		Pruning: o.Pruning,
 	}, g
 }

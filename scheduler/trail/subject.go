@@ -28,6 +28,7 @@ type jobSubject struct {
 	definition job.Definition
 	disabled   bool // its collection is not enabled
 	collection int  // generation of the collection in that state
+	pruning    *job.Pruning
 }
 
 func (*jobSubject) created() audit.Operation { return audit.WriteJob }
@@ -37,6 +38,7 @@ func (*jobSubject) removed() audit.Operation { return audit.DeleteJob }
 func (s *jobSubject) start(decode decoder) string {
 	var in state.Input
 	decode(&in)
+	s.pruning = in.Pruning
 	s.definition, s.disabled, s.collection = in.Definition, in.CollectionDisabled, in.Collection
 	return in.ChangedRun
 }
@@ -68,12 +70,23 @@ func (s *jobSubject) apply(name string, arg decoder) []audit.Difference {
 			s.disabled, s.collection = c.Disabled, c.Generation
 		}
 	case workflows.UpdateEnable:
-		s.definition.State = job.StateEnabled
+		s.definition.State, s.pruning = job.StateEnabled, nil
 	case workflows.UpdateDisable:
+		s.definition.State, s.pruning = job.StateDisabled, nil
+	case workflows.UpdatePrune:
+		if s.pruning == nil {
+			s.pruning = &job.Pruning{State: before.State}
+		}
 		s.definition.State = job.StateDisabled
+	case workflows.UpdateRestore:
+		if s.pruning != nil {
+			s.definition.State, s.pruning = s.pruning.Former(), nil
+		}
 	case workflows.UpdateReplace:
 		var r workflows.ReplaceRequest
 		arg(&r)
+		s.pruning = nil
+		r.Definition.KeepOwner(&before)
 		// The error is about secrets that are missing, which the workflow would have refused.
 		s.definition, _ = input.KeepSecrets(r.Definition, &before, r.Retarget)
 	default:
@@ -86,7 +99,7 @@ func versionOfJob(d job.Definition) audit.Version {
 	type resource struct {
 		Properties job.Definition `json:"properties"`
 	}
-	d.Local = nil // no part of the resource
+	d.Local, d.Owner = nil, "" // no part of the resource
 	return audit.NewVersion(resource{d}, resource{d.Redacted()})
 }
 

@@ -205,7 +205,7 @@ func TestARequestToRunFailedJobsAgainIsAmongTheChangesOfThoseThatItStarted(t *te
 func TestOfEachUpdateOfAJobItIsDecidedWhetherItChangesTheDefinition(t *testing.T) {
 	t.Parallel()
 	changes := map[string]bool{
-		workflows.UpdateReplace: true, workflows.UpdateEnable: true, workflows.UpdateDisable: true,
+		workflows.UpdatePrune: true, workflows.UpdateRestore: true, workflows.UpdateReplace: true, workflows.UpdateEnable: true, workflows.UpdateDisable: true,
 		workflows.UpdateRun: false, workflows.UpdateRerun: false, workflows.UpdateSkip: false, workflows.UpdateUnskip: false, workflows.UpdateDelete: false,
 		workflows.UpdateDismiss: false, workflows.UpdateCollection: false, workflows.UpdateTest: false,
 	}
@@ -222,6 +222,20 @@ func TestOfEachUpdateOfAJobItIsDecidedWhetherItChangesTheDefinition(t *testing.T
 		lines, _ := read(t, s, listing.Page{Top: 1})
 		require.Contains(t, lines[0], " to ", name)
 	}
+}
+
+func TestAPrunedJobHasItsFormerStateWhenItIsTakenBack(t *testing.T) {
+	t.Parallel()
+	s := &server{}
+	s.run(uuid.NewString(), started(t, "", "", definition("GET")),
+		accepted(t, workflows.UpdatePrune, workflows.PruneRequest{Owner: "o"}), completed(2, ""),
+		accepted(t, workflows.UpdateRestore, nil), completed(4, ""))
+	all, _ := read(t, s, listing.Page{Top: 100})
+	require.Equal(t, []string{
+		"jobs/restore/action Succeeded properties.state: disabled to enabled",
+		"jobs/prune/action Succeeded properties.state: enabled to disabled",
+		"jobs/write Succeeded",
+	}, all)
 }
 
 func memo(t *testing.T, fields map[string]any) *history.HistoryEvent {

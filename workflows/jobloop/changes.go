@@ -19,6 +19,8 @@ func (j *loop) setState(ctx workflow.Context, s job.State) { j.setStateAs(ctx, s
 // replace puts a new definition in force, and its text into the memo unless text is "". When it
 // returns, no more requests are sent by the old definition; attempts already sent run to their end.
 //
+// A pruned job is taken back.
+//
 // A completed or faulted job is treated as an enabled job without occurrences: a definition with an
 // occurrence left makes it active again, one without leaves it final.
 func (j *loop) replace(ctx workflow.Context, d job.Definition, text string) {
@@ -38,9 +40,10 @@ func (j *loop) replaceAs(ctx workflow.Context, d job.Definition, text string, p 
 	same := d.Equal(&old)           //workflowcheck:ignore
 	timing := d.SameSchedule(&old)  //workflowcheck:ignore
 	enabled := d.Equal(enable(old)) //workflowcheck:ignore
-	if same {
+	if same && j.Pruning == nil {
 		return
 	}
+	j.Pruning = nil
 	if !enabled { // if the job is only enabled, manual runs go on: their definition is the same
 		j.withdraw(ctx)
 	}

@@ -34,6 +34,8 @@ func (j *loop) updates() []update {
 			_, err := j.runAdmitted(ctx)
 			return err
 		}},
+		{workflows.UpdatePrune, j.handlePrune, j.validatePrune, nil},
+		{workflows.UpdateRestore, j.handleRestore, nil, nil},
 		{workflows.UpdateSkip, j.handleSkip, nil, nil},
 		{workflows.UpdateUnskip, j.handleUnskip, nil, nil},
 		{workflows.UpdateRerun, j.handleRerun, nil, nil},
@@ -187,6 +189,7 @@ func (j *loop) admit(r *workflows.ReplaceRequest) (job.Definition, error) {
 	if err != nil {
 		return job.Definition{}, workflows.Refuse(workflows.ErrTypeInvalid, err.Error())
 	}
+	d.KeepOwner(&j.Definition)
 	d.KeepLocal(&j.Definition) //workflowcheck:ignore // it compares JSON, as replace does
 	return d, nil
 }

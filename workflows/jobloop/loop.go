@@ -107,10 +107,14 @@ func (j *loop) run(ctx workflow.Context) error {
 		j.changed, j.requests.wake, j.generator.wake = false, false, false
 		info := workflow.GetInfo(ctx)
 		j.full = j.full || info.GetCurrentHistoryLength() >= drainEvents || info.GetCurrentHistorySize() >= drainBytes
-		expires := j.expires()
-		if ctx.Err() != nil || !expires.IsZero() && !workflow.Now(ctx).Before(expires) {
+		if ctx.Err() != nil || j.expired(workflow.Now(ctx)) {
 			// cancelling the workflow itself deletes the job
-			_ = j.requests.change(ctx, allowed(j.remove)) // cannot fail
+			cancelled := ctx.Err() != nil
+			_ = j.requests.change(ctx, allowed(func(ctx workflow.Context) { // cannot fail
+				if cancelled || j.expired(workflow.Now(ctx)) { // a change whose turn was before may have kept it
+					j.remove(ctx)
+				}
+			}))
 		}
 		j.takeBackHeld(ctx)
 		switch {
@@ -256,7 +260,7 @@ const maxSleep = 365 * 24 * time.Hour
 
 // wake returns when the loop is to run again if nothing changes and the job is not quiet; zero for never.
 func (j *loop) wake(now time.Time) time.Time {
-	if !j.Final.IsZero() {
+	if !j.Final.IsZero() || j.Pruning != nil {
 		return j.expires()
 	}
 	if j.Plan.More { // too many to drop in one workflow task: another takes the next step
@@ -353,12 +357,4 @@ func (j *loop) takeBackHeld(ctx workflow.Context) {
 	}
 	defer j.requests.turns.End()
 	j.withdrawHeld(ctx, held)
-}
-
-// expires returns when a final job is to be deleted; zero if it is not final or has executions left.
-func (j *loop) expires() time.Time {
-	if j.Final.IsZero() || j.executions.Len() > 0 || len(j.Deferred) > 0 {
-		return time.Time{}
-	}
-	return j.Final.Add(keepFinal)
 }

@@ -36,6 +36,8 @@ type CollectionInput struct {
 
 	Tests notification.Tests `json:"tests,omitempty"` // of notifications, the newest
 	Tries tries              `json:"tries,omitempty"` // of actions, the newest
+
+	Owners []job.Owner `json:"owners,omitempty"` // of job files, on record; at most [maxOwners]
 }
 
 // registrationBatch is the time over which registrations are collected to be verified together.
@@ -51,7 +53,7 @@ func Collection(ctx workflow.Context, in CollectionInput) error {
 	}
 	c := &collection{CollectionInput: in}
 	c.registry = newRegistry(ctx, in.Jobs, func(name string) string { return c.Key.Job(name).WorkflowID() })
-	c.batch, c.other = registrationBatch, sizeOf(&c.Collection)
+	c.batch, c.other = registrationBatch, c.sizeWith(&c.Collection)
 	c.resume(ctx)
 	if err := c.handle(ctx); err != nil {
 		return err
@@ -97,6 +99,9 @@ func (c *collection) handle(ctx workflow.Context) error {
 		handleUpdate(ctx, workflows.UpdateRegister, c.register, c.mayRegister),
 		handleUpdate(ctx, workflows.UpdateConfirm, c.confirm, nil),
 		handleUpdate(ctx, workflows.UpdateReserve, c.reserve, c.mayReserve),
+		handleUpdate(ctx, workflows.UpdateBindOwner, c.bindOwner, c.mayBindOwner),
+		workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryOwners, c.listOwners,
+			workflow.QueryHandlerOptions{Description: "the owners of job files on record"}),
 		c.command(ctx, workflows.UpdateEnable, c.stateCommand(job.CollectionEnabled)),
 		c.command(ctx, workflows.UpdateDisable, c.stateCommand(job.CollectionDisabled)),
 		c.command(ctx, workflows.UpdateDelete, func(ctx workflow.Context, _ *workflows.StateRequest) error { return c.remove(ctx) }),
@@ -324,7 +329,7 @@ func (c *collection) admit(ctx workflow.Context, r workflows.PutRequest) error {
 		if err := c.present(); err != nil {
 			return err
 		}
-		if grows := sizeOf(&r.Collection) - c.other; grows > 0 && c.size+c.other+grows > maxRegistryBytes {
+		if grows := c.sizeWith(&r.Collection) - c.other; grows > 0 && c.size+c.other+grows > maxRegistryBytes {
 			return workflows.Refusef(workflows.ErrTypeConflict,
 				"The job collection '%s' is full: it has %d jobs, whose names leave no room for longer properties. "+
 					"Shorten its notifications or tags, or delete jobs.", c.Key.Name, len(c.entries))
@@ -371,14 +376,23 @@ func (c *collection) replace(to job.Collection) {
 	wasDisabled := c.disabled()
 	before, after := notification.Rules(c.Properties.Notifications), notification.Rules(to.Properties.Notifications)
 	same := reflect.DeepEqual(before, after) //workflowcheck:ignore // of types without maps it is deterministic
-	c.Collection, c.other = to, sizeOf(&to)
+	c.Collection, c.other = to, c.sizeWith(&to)
 	if !same || wasDisabled != c.disabled() {
 		c.State++
 	}
 }
 
-// sizeOf returns the size of a collection as JSON.
-func sizeOf(c *job.Collection) int {
+// sizeWith returns the size of what is handed over beside the registrations, if the properties are those of p.
+func (c *collection) sizeWith(p *job.Collection) int {
+	size := sizeOf(p)
+	for i := range c.Owners {
+		size += sizeOf(&c.Owners[i])
+	}
+	return size
+}
+
+// sizeOf returns the size of a value as JSON. It must not have maps of interfaces.
+func sizeOf(c any) int {
 	text, _ := json.Marshal(c) //workflowcheck:ignore // its maps are written in order of their keys, and it has no error
 	return len(text)
 }

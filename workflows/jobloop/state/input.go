@@ -95,6 +95,7 @@ type Input struct {
 	Held *job.Promise `json:"held,omitempty"`
 	// occurrences that were held run now; nil: none do
 	Recovery *plan.Recovery `json:"recovery,omitempty"`
+	Pruning  *job.Pruning   `json:"pruning,omitempty"` // of a pruned job
 	// failures in a row that disableAfter does not count: before the job was enabled again, or ended by a change
 	Forgiven int `json:"forgiven,omitempty"`
 }
@@ -182,12 +183,18 @@ func (in *Input) Snapshot() job.Job {
 		FailureCount:      in.FailureCount,
 		FaultedCount:      in.FaultedCount,
 		Outcomes:          in.Outcomes,
+		Owner:             in.Definition.Owner,
+	}
+	if in.Pruning != nil {
+		s.PruneAt, s.FormerState = job.NewTime(in.Pruning.Until()), in.Pruning.State
 	}
 	switch next, ok := in.Next(); {
 	case ok && in.Active():
 		s.NextExecutionTime = job.NewTime(next)
 	case in.Active() && in.onlySkipped():
 		s.Reason = job.WhyAllSkipped
+	case in.Pruning != nil:
+		s.Reason = in.Pruning.Why()
 	case !ok && in.Plan.Done:
 		s.Reason = in.Definition.WhyOver(in.Created, in.Started)
 	case in.Behind != "" && in.Active():
@@ -202,7 +209,7 @@ func (in *Input) Snapshot() job.Job {
 		SkipWindows:  in.SkipWindows,
 		Registration: in.Registration, Numbered: in.Numbered,
 		Started: in.Started, Decided: in.Decided, CollectionDisabled: in.CollectionDisabled, DisabledBy: in.DisabledBy,
-		CollectionPause: in.CollectionPause,
+		CollectionPause: in.CollectionPause, Pruning: in.Pruning,
 	}
 }
 

@@ -30,8 +30,8 @@ func (in *Input) Outline() job.Outline {
 		Inactive:   !in.Active() && (!d.State.Final() || counted),
 		Disabled:   d.State == job.StateDisabled || d.State.Final() && counted,
 		Recent:     in.Recent.Irregular(),
-		DisabledBy: in.DisabledBy,
-		State:      d.State, Generation: in.Generation, Type: d.Action.Type, Host: d.Action.Host(),
+		DisabledBy: in.DisabledBy, Owner: d.Owner, Pruning: in.Pruning,
+		State: d.State, Generation: in.Generation, Type: d.Action.Type, Host: d.Action.Host(),
 		Digest: d.Digest(),
 	}
 }

@@ -14,25 +14,34 @@ import (
 	"almanac/cmd/almanac/internal/cli/base"
 	"almanac/cmd/almanac/internal/cli/exit"
 	"almanac/cmd/almanac/internal/cli/output"
+	"almanac/cmd/almanac/internal/flags"
 	"almanac/internal/wanted"
 )
 
 func newApply(getenv base.Lookup) *cobra.Command {
 	o := new(options)
+	groups := o.settings("text", "json")
+	groups[1].Settings = append(groups[1].Settings,
+		&flags.Setting{Flag: "prune-max", Value: flags.Int(&o.pruneMax, 0, 100_000), Default: "5",
+			Help: "How many jobs are pruned at most if nobody is asked."},
+		&flags.Setting{Flag: "rebind", Value: flags.Bool(&o.rebind),
+			Help: "Put the owner on record for the job collections that almanac.yaml names now, even if it named others before."})
 	return base.Command(&cobra.Command{
 		Use:   "apply",
 		Short: "Make the server have the jobs of job files",
 		Long: `Show what "almanac plan" shows, ask, and create and change the jobs, several at the same
 time. Each is changed only as it was when it was planned: if somebody else has changed it
 meanwhile, it is planned again, shown, and asked for again. A job that the files do not have
-stays as it is. What is done already is not done again, so after an interruption the same
+stays as it is, unless --prune is given and it belongs to the owner in almanac.yaml: a job
+does that a file has made. What is done already is not done again, so after an interruption the same
 command goes on.
 
 Secrets are read before the first change, and all that are missing are listed. Jobs with
 secrets are sent again even if nothing else differs: the same secret changes nothing.`,
 		Example: `  almanac apply -f jobs
+  almanac apply -f jobs --prune
   almanac apply -f jobs --yes -o json`,
-	}, getenv, o.settings("text", "json"), func(ctx context.Context, s *base.Session, _ []string) error {
+	}, getenv, groups, func(ctx context.Context, s *base.Session, _ []string) error {
 		return o.apply(ctx, s)
 	})
 }
@@ -56,6 +65,10 @@ func (o *options) apply(ctx context.Context, s *base.Session) error {
 		if err := p.Text(s.Err); err != nil {
 			return err
 		}
+	}
+	if n := p.Summary().Prune; n > o.pruneMax && (s.Yes || !s.Asks()) {
+		return exit.With(exit.Refused, fmt.Errorf(
+			"nothing was changed: %d jobs would be pruned, and at most %d are if nobody is asked: pass --prune-max %d if that is meant", n, o.pruneMax, n))
 	}
 	if err := confirm(ctx, s, p); err != nil {
 		return err
@@ -85,6 +98,8 @@ func (o *options) apply(ctx context.Context, s *base.Session) error {
 // confirm asks whether to send the jobs that a plan has to send.
 func confirm(ctx context.Context, s *base.Session, p *wanted.Plan) error {
 	switch n := p.Sends(); {
+	case p.Summary().Prune > 0:
+		return s.Confirm(ctx, fmt.Sprintf("Change these jobs, of which %d are pruned?", p.Summary().Prune))
 	case p.Changed():
 		return s.Confirm(ctx, "Change these jobs?")
 	case n == 1:
@@ -109,6 +124,7 @@ func tell(s *base.Session, r wanted.Result) {
 	name := output.Line(r.Collection + "/" + r.Name)
 	words := map[string]string{
 		wanted.Created: "created", wanted.Updated: "changed", wanted.Unchanged: "unchanged", wanted.Failed: "failed", wanted.NotDone: "not done",
+		wanted.Pruned: "pruned",
 	}
 	text := name + " " + words[r.Outcome]
 	if r.Error != "" {
@@ -139,10 +155,11 @@ func (o *options) finish(ctx context.Context, s *base.Session, p *wanted.Plan, r
 			Created   int             `json:"created"`
 			Updated   int             `json:"updated"`
 			Unchanged int             `json:"unchanged"`
+			Pruned    int             `json:"pruned"`
 			Failed    int             `json:"failed"`
 			NotDone   int             `json:"notDone"`
 			Results   []wanted.Result `json:"results"`
-		}{count[wanted.Created], count[wanted.Updated], unchanged, count[wanted.Failed], count[wanted.NotDone], results})
+		}{count[wanted.Created], count[wanted.Updated], unchanged, count[wanted.Pruned], count[wanted.Failed], count[wanted.NotDone], results})
 		if err != nil {
 			return err
 		}
@@ -150,8 +167,12 @@ func (o *options) finish(ctx context.Context, s *base.Session, p *wanted.Plan, r
 			return err
 		}
 	} else {
-		fmt.Fprintf(s.Out, "%d created, %d changed, %d unchanged, %d failed, %d not done.\n",
-			count[wanted.Created], count[wanted.Updated], unchanged, count[wanted.Failed], count[wanted.NotDone])
+		pruned := ""
+		if n := count[wanted.Pruned]; n > 0 {
+			pruned = fmt.Sprintf("%d pruned, ", n)
+		}
+		fmt.Fprintf(s.Out, "%d created, %d changed, %d unchanged, %s%d failed, %d not done.\n",
+			count[wanted.Created], count[wanted.Updated], unchanged, pruned, count[wanted.Failed], count[wanted.NotDone])
 	}
 	switch {
 	case count[wanted.Failed]+count[wanted.NotDone] == 0:

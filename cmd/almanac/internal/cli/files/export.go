@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -51,6 +53,11 @@ func export(ctx context.Context, s *base.Session, dir string, collections []stri
 			collections = config.Collections
 		}
 		c = within(s, config)
+		for _, name := range collections {
+			if config.Collections != nil && !slices.ContainsFunc(config.Collections, func(n string) bool { return strings.EqualFold(n, name) }) {
+				return exit.With(exit.Usage, fmt.Errorf("%s names no job collection %s: add it to collections there", wanted.ConfigFile, output.Line(name)))
+			}
+		}
 	}
 	if len(collections) == 0 {
 		collections = []string{s.Collection}

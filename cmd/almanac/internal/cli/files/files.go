@@ -34,6 +34,9 @@ type options struct {
 	others   int
 	parallel int
 
+	prune, allowEmpty, adopt, rebind bool
+	pruneMax                         int
+
 	secretsDir string
 	exec       bool
 	literal    bool
@@ -49,6 +52,13 @@ func (o *options) settings(formats ...string) []flags.Group {
 			{Flag: "others", Value: flags.Int(&o.others, 0, 10_000), Default: "500",
 				Help: "For how many changes to ask which other jobs are due with their runs."},
 			{Flag: "parallel", Value: flags.Int(&o.parallel, 1, 64), Default: "16", Help: "How many requests at the same time."},
+		}},
+		{Name: "Ownership", Settings: []*flags.Setting{
+			{Flag: "prune", Value: flags.Bool(&o.prune),
+				Help: "Prune the jobs of the owner in almanac.yaml that the files do not have: they are disabled, and delete themselves in 7 days."},
+			{Flag: "allow-empty", Value: flags.Bool(&o.allowEmpty),
+				Help: "Prune even where the files have no job of a job collection at all."},
+			{Flag: "adopt", Value: flags.Bool(&o.adopt), Help: "Give jobs of the files that have no owner the one in almanac.yaml."},
 		}},
 		{Name: "Secrets", Settings: []*flags.Setting{
 			{Flag: "secrets-dir", Value: flags.Directory(&o.secretsDir),
@@ -76,7 +86,7 @@ func (o *options) load(s *base.Session) (wanted.Directory, *client.Client, error
 	if err != nil {
 		return d, nil, exit.With(exit.Usage, fmt.Errorf("the job files are wrong:\n%w", err))
 	}
-	if len(d.Jobs) == 0 {
+	if len(d.Jobs) == 0 && !(o.prune && o.allowEmpty) {
 		where := output.Line(o.path)
 		if o.path == "-" {
 			where = "standard input"
@@ -116,6 +126,7 @@ func (o *options) plan(ctx context.Context, s *base.Session) (*wanted.Plan, want
 	}
 	p, err := wanted.New(ctx, wanted.Options{
 		Client: c, Take: o.take, Previews: previews, Parallel: o.parallel, Literal: o.literal,
+		Prune: o.prune, AllowEmpty: o.allowEmpty, Adopt: o.adopt, Rebind: o.rebind,
 	}, d)
 	if err != nil {
 		return nil, d, planFailed(s, err)

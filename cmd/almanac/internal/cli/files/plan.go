@@ -19,7 +19,7 @@ func newPlan(getenv base.Lookup) *cobra.Command {
 	o := new(options)
 	resolve := false
 	groups := o.settings("text", "json", "markdown")
-	groups[1].Settings = append(groups[1].Settings, &flags.Setting{Flag: "resolve-secrets", Value: flags.Bool(&resolve),
+	groups[2].Settings = append(groups[2].Settings, &flags.Setting{Flag: "resolve-secrets", Value: flags.Bool(&resolve),
 		Help: "Read the secrets as an apply would, to find those that are missing."})
 	cmd := base.Command(&cobra.Command{
 		Use:   "plan",

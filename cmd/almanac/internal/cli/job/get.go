@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -100,12 +101,20 @@ func namedBy(ctx context.Context, s *base.Session, filter string, args []string)
 
 var jobView = output.View[client.Job]{Name: func(j client.Job) string { return j.Name }}
 
+// pruneAt returns when a job deletes itself; zero if it does not.
+func pruneAt(st *client.JobStatus) time.Time {
+	if st == nil {
+		return time.Time{}
+	}
+	return st.PruneAt
+}
+
 // pairsOf returns what is shown of a job.
 func pairsOf(s *base.Session, j client.Job) []output.Pair {
 	p := &j.Properties
 	pairs := []output.Pair{
 		{Head: "Name", Cell: output.Cell{Text: j.Name, Mark: output.Bold}},
-		{Head: "State", Cell: stateCell(p.State, false)},
+		{Head: "State", Cell: stateCell(p.State, false, pruneAt(p.Status))},
 	}
 	add := func(head, text string) { pairs = append(pairs, output.Pair{Head: head, Cell: output.Cell{Text: text}}) }
 	add("Action", actionText(&p.Action))
@@ -118,6 +127,7 @@ func pairsOf(s *base.Session, j client.Job) []output.Pair {
 	}
 	add("Next", s.Time(st.NextExecutionTime))
 	add("Why nothing", st.Reason)
+	add("Owner", st.Owner)
 	add("Disabled", pauseText(s, st.Disabled))
 	for _, due := range st.Skips {
 		add("Skipped", s.Time(due))

@@ -2,6 +2,8 @@
 package job
 
 import (
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"almanac/client"
@@ -22,7 +24,7 @@ func Command(getenv base.Lookup) *cobra.Command {
 			below = append(below, newDeed(getenv, d))
 		}
 	}
-	below = append(below, newHistory(getenv), newNext(getenv), newWhy(getenv), newWatch(getenv))
+	below = append(below, newRestore(getenv), newHistory(getenv), newNext(getenv), newWhy(getenv), newWatch(getenv))
 	return base.Group(&cobra.Command{
 		Use:     "job",
 		Aliases: []string{"jobs"},
@@ -36,8 +38,11 @@ of --collection, or COLLECTION/NAME.`,
 	}, below...)
 }
 
-// stateCell shows the state of a job.
-func stateCell(state client.JobState, collectionDisabled bool) output.Cell {
+// stateCell shows the state of a job, which is pruned if it is to delete itself.
+func stateCell(state client.JobState, collectionDisabled bool, pruneAt time.Time) output.Cell {
+	if !pruneAt.IsZero() {
+		return output.Cell{Text: "pruned", Mark: output.Bad}
+	}
 	c := output.Cell{Text: string(state)}
 	switch state {
 	case client.JobDisabled:

@@ -145,7 +145,7 @@ func summaryView(s *base.Session, all bool) output.View[client.Summary] {
 		Columns: []output.Column[client.Summary]{
 			{Head: "NAME", Shrink: true, Of: func(j client.Summary) output.Cell { return output.Cell{Text: nameOf(j)} }},
 			{Head: "STATE", Of: func(j client.Summary) output.Cell {
-				return stateCell(j.Properties.State, j.Properties.CollectionDisabled)
+				return stateCell(j.Properties.State, j.Properties.CollectionDisabled, j.Properties.PruneAt)
 			}},
 			{Head: "WHEN", Shrink: true, Of: func(j client.Summary) output.Cell { return output.Cell{Text: j.Properties.When} }},
 			{Head: "NEXT", Of: func(j client.Summary) output.Cell {

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -39,7 +40,7 @@ hour, or within --within.`,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: base.CompleteJobs(getenv, 0),
 	}, getenv, []flags.Group{{Name: "Runs", Settings: []*flags.Setting{
-		{Flag: "take", Short: "n", Value: flags.Int(&o.take, 1, 100), Default: "10", Help: "How many runs of each named job."},
+		{Flag: "take", Short: "n", Value: flags.Int(&o.take, 1, 50), Default: "10", Help: "How many runs of each named job."},
 		{Flag: "within", Value: flags.Duration(&o.within, time.Second, 7*24*time.Hour),
 			Help: "How far ahead, for all jobs of a job collection."},
 	}}}, func(ctx context.Context, s *base.Session, args []string) error {
@@ -66,8 +67,11 @@ func runNext(ctx context.Context, s *base.Session, o *nextOptions, args []string
 		}
 		all = append(all, found...)
 	}
-	if err != nil {
+	if err != nil && all == nil {
 		return s.MissingCollection(ctx, s.Collection, err)
+	}
+	if err != nil { // some jobs could not be read
+		return cmp.Or(output.List(&s.Printer, occurrenceView(s, true), all), err)
 	}
 	if len(all) == 0 && len(args) == 0 && s.Format.ForPeople() {
 		s.Say("Nothing comes in that time")

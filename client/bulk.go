@@ -86,11 +86,7 @@ func (c *Client) PreviewBulk(ctx context.Context, collection string, q BulkQuest
 func (c *Client) Bulk(
 	ctx context.Context, collection string, action BulkAction, selection string,
 ) iter.Seq2[BulkResult, error] {
-	word := "bulk" + strings.ToUpper(string(action[:1])) + string(action[1:])
-	m := message{
-		method: http.MethodPost, at: c.collectionAt(collection, word), query: url.Values{},
-		body: map[string]string{"selection": selection},
-	}
+	m := bulkMessage(c, collection, action, selection)
 	return func(yield func(BulkResult, error) bool) {
 		for {
 			a, err := c.call(ctx, m, nil)
@@ -120,6 +116,36 @@ func (c *Client) Bulk(
 			}
 			m.query.Set("$skiptoken", p.Next)
 		}
+	}
+}
+
+// StartBulk is [Client.Bulk] that does not wait for an operation: it returns what became of the jobs, or the name of the
+// operation, for [Client.BulkResults].
+func (c *Client) StartBulk(
+	ctx context.Context, collection string, action BulkAction, selection string,
+) (all []BulkResult, operation string, err error) {
+	m := bulkMessage(c, collection, action, selection)
+	for {
+		a, err := c.call(ctx, m, nil)
+		if err != nil {
+			return all, "", err
+		}
+		if a.status == http.StatusAccepted {
+			return nil, lastPart(a.header.Get("Location")), nil
+		}
+		p, err := pageIn[BulkResult](a.body)
+		if all = append(all, p.Value...); err != nil || p.Next == "" {
+			return all, "", err
+		}
+		m.query.Set("$skiptoken", p.Next)
+	}
+}
+
+func bulkMessage(c *Client, collection string, action BulkAction, selection string) message {
+	word := "bulk" + strings.ToUpper(string(action[:1])) + string(action[1:])
+	return message{
+		method: http.MethodPost, at: c.collectionAt(collection, word), query: url.Values{},
+		body: map[string]string{"selection": selection},
 	}
 }
 

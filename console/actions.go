@@ -144,6 +144,9 @@ type executionView struct {
 func (s *Console) execution(p *page) error {
 	collection, name := p.names()
 	e, err := s.client.Execution(p.ctx, collection, name, p.r.PathValue("execution"))
+	if status := client.StatusOf(err); status == http.StatusTooManyRequests || status >= http.StatusInternalServerError {
+		p.Refresh = 5 // it is watched on
+	}
 	if err != nil {
 		return err
 	}

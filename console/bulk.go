@@ -25,6 +25,7 @@ type bulkView struct {
 	TypeNumber       bool // the number has to be typed
 
 	Done    bool
+	Working bool // an operation goes on
 	Counts  []bulkCount
 	Undo    string   // the action that undoes it; "" if none does
 	Names   []string // of the jobs that were changed
@@ -169,29 +170,75 @@ func (s *Console) doBulk(p *page) (string, error) {
 	if choice.Action == client.BulkDelete && strings.TrimSpace(form.Get("number")) != form.Get("changes") {
 		return "", badForm("The number that was typed is not that of the jobs.")
 	}
-	v := &bulkView{Collection: collection, Path: "/jobs/" + url.PathEscape(collection), Action: string(choice.Action), Verb: strings.TrimSuffix(choice.Text, "…"), Done: true}
+	all, operation, err := s.client.StartBulk(p.ctx, collection, choice.Action, form.Get("selection"))
+	if operation != "" {
+		return "/bulk/" + url.PathEscape(collection) + "/" + url.PathEscape(operation) + "?action=" + url.QueryEscape(string(choice.Action)), nil
+	}
+	if err != nil && len(all) == 0 {
+		return "", err
+	}
+	v := bulkDone(collection, choice)
+	if err != nil {
+		v.Problem = err.Error()
+	}
+	v.addResults(p, choice, all)
+	p.template, p.Title, p.Current, p.Main = "bulk", v.Verb, "Jobs", v
+	return "", nil
+}
+
+// bulkDone returns the page of what became of each job.
+func bulkDone(collection string, of *bulkChoice) *bulkView {
+	return &bulkView{Collection: collection, Path: "/jobs/" + url.PathEscape(collection), Action: string(of.Action), Verb: strings.TrimSuffix(of.Text, "…"), Done: true}
+}
+
+// addResults adds the results, and the action that undoes them.
+func (v *bulkView) addResults(p *page, of *bulkChoice, all []client.BulkResult) {
 	counts := map[string]int{}
-	for r, err := range s.client.Bulk(p.ctx, collection, choice.Action, form.Get("selection")) {
-		if err != nil && len(v.Rows)+v.Rest == 0 {
-			return "", err
-		}
-		if err != nil {
-			v.Problem = err.Error()
-			break
-		}
-		counts[r.Properties.Status]++
-		v.addResult(p, &r)
+	for i := range all {
+		counts[all[i].Properties.Status]++
+		v.addResult(p, &all[i])
 	}
 	for _, c := range resultWords {
 		if counts[c.status] > 0 {
 			v.Counts = append(v.Counts, bulkCount{c.mark, c.word, counts[c.status]})
 		}
 	}
-	if len(v.Names) > 0 {
-		v.Undo = string(choice.undo)
+	if len(v.Names) > 0 && of.undo != "" && p.May(undoNeeds(of.undo), v.Collection, "") {
+		v.Undo = string(of.undo)
 	}
+}
+
+// undoNeeds returns what the caller has to be allowed to do.
+func undoNeeds(action client.BulkAction) access.Action {
+	for i := range bulkChoices {
+		if bulkChoices[i].Action == action {
+			return bulkChoices[i].needs
+		}
+	}
+	return ""
+}
+
+// bulkOperation is the page of many jobs that are changed by an operation: it is loaded again until the results are there.
+func (s *Console) bulkOperation(p *page) error {
+	collection := p.r.PathValue("collection")
+	choice := choiceOf(p.r.URL.Query())
+	if choice == nil {
+		return errNoPage
+	}
+	all, done, err := s.client.BulkResults(p.ctx, collection, p.r.PathValue("operation"))
+	if status := client.StatusOf(err); status == http.StatusTooManyRequests || status >= http.StatusInternalServerError {
+		p.Refresh = 5
+	}
+	if err != nil {
+		return err
+	}
+	v := bulkDone(collection, choice)
+	if v.Working = !done; v.Working {
+		p.Refresh = 2
+	}
+	v.addResults(p, choice, all)
 	p.template, p.Title, p.Current, p.Main = "bulk", v.Verb, "Jobs", v
-	return "", nil
+	return nil
 }
 
 // resultWords are the results for a job.

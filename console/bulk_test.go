@@ -45,6 +45,36 @@ func TestManyJobsAreChangedAfterTheConsoleHasSaidWhatThatDoes(t *testing.T) {
 	b.post(list, list+"/bulk", url.Values{"action": {"delete"}, "all": {"yes"}}).has("Type 2", "btn-xx")
 }
 
+// An operation has a page of its own, which is loaded again until the results are there.
+func TestMoreJobsThanARequestChangesAreWatched(t *testing.T) {
+	t.Parallel()
+	_, h := stored(t, new(apitest.Memory))
+	over := false
+	m := &meddler{Handler: h, instead: func(w http.ResponseWriter, r *http.Request) bool {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/bulkDisable"):
+			w.Header().Set("Location", "http://localhost/jobCollections/reports/bulkResults/op-1")
+			w.WriteHeader(http.StatusAccepted)
+		case strings.HasSuffix(r.URL.Path, "/bulkResults/op-1") && !over:
+			w.WriteHeader(http.StatusAccepted)
+		case strings.HasSuffix(r.URL.Path, "/bulkResults/op-1"):
+			_, _ = io.WriteString(w, `{"value":[{"name":"reports/a","properties":{"status":"Done"}},{"name":"reports/b","properties":{"status":"Refused","error":{"message":"<no>"}}}]}`)
+		default:
+			return false
+		}
+		return true
+	}}
+	b := browse(t, m, console.Options{})
+	const list = "/console/jobs/reports"
+	got := b.post(list, list+"/bulk/do", url.Values{"action": {"disable"}, "selection": {"s1"}, "changes": {"2"}})
+	require.Equal(t, http.StatusSeeOther, got.status, got.text)
+	require.Equal(t, "/console/bulk/reports/op-1?action=disable", got.location)
+	b.get(got.location).has("Working…", `data-reload="2"`).lacks("Undo")
+	over = true
+	b.get(got.location).has("1 done", "1 refused", "&lt;no&gt;", "Undo…").lacks("Working…", "data-reload")
+	require.Equal(t, http.StatusNotFound, b.get("/console/bulk/reports/op-1?action=explode").status)
+}
+
 // answering returns an API that answers what ends in a path with a text, and all else as h.
 func answering(h http.Handler, answers map[string]string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

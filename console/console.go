@@ -114,7 +114,8 @@ func (s *Console) routes() {
 	for path, show := range map[string]func(*page) error{
 		"/{$}": s.home, "/jobs": s.allJobs, "/jobs/{collection}": s.jobs, job: s.job,
 		job + "/explain": s.explain, job + "/edit": s.editJob, "/new": s.newJob,
-		job + "/delete": s.confirmDelete, job + "/executions/{execution}": s.execution, "/activity": s.activity, "/incident": s.incident, "/about": s.about,
+		job + "/delete": s.confirmDelete, job + "/executions/{execution}": s.execution,
+		"/bulk/{collection}/{operation}": s.bulkOperation, "/activity": s.activity, "/incident": s.incident, "/about": s.about,
 	} {
 		s.mux.HandleFunc("GET "+root+path, s.reading(show))
 	}

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -53,7 +54,32 @@ func (s *Console) skip(p *page) (string, error) {
 	if _, err := s.client.SkipOccurrence(p.ctx, collection, name, due); err != nil {
 		return "", err
 	}
-	return jobPath(collection, name) + "?done=skipped", nil
+	return jobPath(collection, name) + "?done=skipped&due=" + url.QueryEscape(string(client.At(due))), nil
+}
+
+// unskip has a skipped occurrence, or all of a time, run after all.
+func (s *Console) unskip(p *page) (string, error) {
+	collection, name := p.names()
+	var which client.Occurrences
+	for field, at := range map[string]*time.Time{"due": &which.Due, "from": &which.From, "until": &which.Until} {
+		text := p.r.PostForm.Get(field)
+		if text == "" {
+			text = p.r.URL.Query().Get(field)
+		}
+		if text == "" {
+			continue
+		}
+		found, err := time.Parse(time.RFC3339Nano, text)
+		if err != nil {
+			return "", badForm("The form does not say which occurrence to run after all.")
+		}
+		*at = found
+	}
+	if which.Due.IsZero() && which.From.IsZero() {
+		return "", badForm("The form does not say which occurrence to run after all.")
+	}
+	_, err := s.client.UnskipOccurrences(p.ctx, collection, name, which)
+	return jobPath(collection, name) + "?done=unskipped", err
 }
 
 func (s *Console) enable(p *page) (string, error) {

@@ -123,7 +123,7 @@ func (s *Console) routes() {
 		s.mux.HandleFunc("GET "+root+"/live"+strings.TrimSuffix(path, "/"), s.watching(see))
 	}
 	for path, do := range map[string]func(*page) (string, error){
-		job + "/run": s.run, job + "/skip": s.skip, job + "/enable": s.enable, job + "/disable": s.disable,
+		job + "/run": s.run, job + "/skip": s.skip, job + "/unskip": s.unskip, job + "/enable": s.enable, job + "/disable": s.disable,
 		job + "/rerun": s.rerun, job + "/delete": s.deleteJob,
 		"/jobs/{collection}/enable": s.enableCollection, "/jobs/{collection}/disable": s.disableCollection,
 		"/zone": s.setZone, "/start": s.start,

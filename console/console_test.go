@@ -251,7 +251,13 @@ func TestFormsDoWhatTheySayAndLeadToWhatTheyDid(t *testing.T) {
 	require.Equal(t, page+"/executions/1-1", did.location)
 	b.get(did.location).has(`<meta http-equiv="refresh" content="2">`, "Waits", "It waits for a worker.")
 	b.get(did.location + "?watch=off").has("Follow it").lacks("http-equiv")
-	require.Equal(t, page+"?done=skipped", b.post(page, page+"/skip", url.Values{"due": {"2026-11-26T03:12:20Z"}}).location)
+	skipped := b.post(page, page+"/skip", url.Values{"due": {"2026-11-26T03:12:20Z"}}).location
+	require.Equal(t, page+"?done=skipped&due=2026-11-26T03%3A12%3A20Z", skipped)
+	undo := page + "/unskip?due=2026-11-26T03%3A12%3A20Z"
+	b.get(skipped).has("Left out.", `action="`+undo+`"`)
+	require.Equal(t, page+"?done=unskipped", b.post(page, undo, nil).location)
+	b.get(page + "?done=unskipped").has("It runs after all.")
+	require.Equal(t, http.StatusBadRequest, b.post(page, page+"/unskip", nil).status)
 	require.Equal(t, http.StatusBadRequest, b.post(page, page+"/skip", nil).status)
 	did = b.post(page, page+"/disable", nil)
 	require.Equal(t, page+"?done=disabled", did.location)
@@ -429,4 +435,22 @@ func TestBrowsersAreSentToTheConsoleAndProgramsAreNot(t *testing.T) {
 	style := b.get(regexp.MustCompile(`href="(/console/assets/[^"]+/console.css)"`).FindStringSubmatch(b.get("/console/jobs").text)[1])
 	require.Contains(t, style.header.Get("Cache-Control"), "immutable")
 	require.Contains(t, b.get("/console/assets/old/console.css").header.Get("Cache-Control"), "no-cache")
+}
+
+// What is skipped is marked among the runs to come, and can be run after all by who may skip.
+func TestSkippedOccurrencesAreAmongTheNextRuns(t *testing.T) {
+	t.Parallel()
+	next := time.Date(2026, 11, 27, 1, 30, 0, 0, time.UTC)
+	c, h := stored(t, &apitest.Memory{Status: func(job.Key) job.Status {
+		return job.Status{NextExecutionTime: job.NewTime(next), Skips: []*job.Time{job.NewTime(next.Add(24 * time.Hour))}}
+	}})
+	_, err := c.PutJob(t.Context(), "reports", "nightly", daily())
+	require.NoError(t, err)
+	const page = "/console/jobs/reports/nightly"
+	browse(t, h, console.Options{}).get(page).has(`name="due" value="2026-11-28T01:30:00Z"><button class="btn btn-q">Run it after all`, `name="due" value="2026-11-29T01:30:00Z"><button class="btn btn-q" aria-label="Skip 29 Nov"`)
+	may := func(a access.Action, _, _ string) bool { return access.Reader.Allows(a) }
+	b := browse(t, h, console.Options{Who: func(*http.Request) (console.Caller, error) {
+		return console.Caller{Name: "guest", ID: "guest", Known: true, May: may}, nil
+	}})
+	b.get(page).has("skipped</span>").lacks("Run it after all", `/nightly/skip"`)
 }

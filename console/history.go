@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"almanac/access"
 	"almanac/client"
 )
 
@@ -243,6 +244,7 @@ func attemptsOf(attempts []client.HistoryProperties, clock clock) (all []attempt
 // nextRuns are the occurrences of a job that are to come.
 type nextRuns struct {
 	Rows   []nextRow
+	Skips  []skipWindow
 	Months []month
 	Until  string // the day up to which the calendars have them; "" if they have all
 	Clocks bool   // a day has a change of the clock
@@ -256,6 +258,16 @@ type nextRow struct {
 	Others  string // how many other jobs are due in the same second
 	Crowded bool
 	Skip    *skipButton
+	Skipped bool
+	Unskip  string // when it is due, if the caller may have it run after all
+
+	due time.Time
+}
+
+// A skipWindow is a time in which all occurrences are skipped.
+type skipWindow struct {
+	From, To      *stamp
+	Since, Before string // as a form has them; "" if the caller may not end it
 }
 
 // most is how many occurrences to come the page of a job lists.
@@ -286,16 +298,49 @@ func (p *page) nextRuns(v *jobView, j *client.Job, clock clock) (n nextRuns, err
 	if err != nil {
 		return n, err
 	}
+	may := p.May(access.SkipJobs, v.Collection, v.Name)
 	for _, run := range found.Runs[:min(len(found.Runs), most)] {
 		t := run.WillBe
-		row := nextRow{At: clock.at(t), Rel: clock.rel(t), Others: othersOf(run.Others), Crowded: run.Others >= crowd}
-		if len(n.Rows) == 0 && t.Equal(s.NextExecutionTime) {
-			row.Skip = v.Skip
+		row := nextRow{At: clock.at(t), Rel: clock.rel(t), Others: othersOf(run.Others), Crowded: run.Others >= crowd, due: t}
+		if may && t.Sub(clock.Now) > latestSkip {
+			row.Skip = &skipButton{string(client.At(t)), clock.short(t)}
 		}
 		n.Rows = append(n.Rows, row)
 	}
+	n.addSkips(s, clock, may)
 	n.calendars(found.Runs, clock, p.Clock.in(v.Zone).Now.Location())
 	return n, nil
+}
+
+// latestSkip is until how long before it is due an occurrence can be skipped.
+const latestSkip = 10 * time.Second
+
+// addSkips adds which occurrences to come are skipped.
+func (n *nextRuns) addSkips(s *client.JobStatus, clock clock, may bool) {
+	for _, due := range s.Skips {
+		i := slices.IndexFunc(n.Rows, func(r nextRow) bool { return r.due.Equal(due) })
+		if i < 0 {
+			i = len(n.Rows)
+			n.Rows = append(n.Rows, nextRow{At: clock.at(due), Rel: clock.rel(due), due: due})
+		}
+		row := &n.Rows[i]
+		if row.Skipped, row.Skip = true, nil; may {
+			row.Unskip = string(client.At(due))
+		}
+	}
+	for _, w := range s.SkipWindows {
+		one := skipWindow{From: clock.at(w.From), To: clock.at(w.Until)}
+		if may {
+			one.Since, one.Before = string(client.At(w.From)), string(client.At(w.Until))
+		}
+		n.Skips = append(n.Skips, one)
+		for i := range n.Rows {
+			if row := &n.Rows[i]; !row.due.Before(w.From) && row.due.Before(w.Until) {
+				row.Skipped, row.Skip = true, nil
+			}
+		}
+	}
+	slices.SortStableFunc(n.Rows, func(a, b nextRow) int { return a.due.Compare(b.due) })
 }
 
 // crowd is from how many other jobs on a second is worth a warning.

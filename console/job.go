@@ -117,8 +117,7 @@ func (p *page) allow(v *jobView, j *client.Job, clock clock) {
 	v.Rerun = v.Run && v.Trouble != nil && status.Retry == nil
 	v.Enable = state == client.JobDisabled && may(access.EnableJobs)
 	v.Disable = state == client.JobEnabled && may(access.DisableJobs)
-	const latest = 10 * time.Second // a job can be skipped until then before it is due
-	if state == client.JobEnabled && status != nil && status.NextExecutionTime.Sub(clock.Now) > latest && may(access.SkipJobs) {
+	if state == client.JobEnabled && status != nil && status.NextExecutionTime.Sub(clock.Now) > latestSkip && may(access.SkipJobs) {
 		due := status.NextExecutionTime
 		v.Skip = &skipButton{string(client.At(due)), clock.short(due)}
 	}
@@ -273,7 +272,7 @@ func (p *page) changes(v *jobView, clock clock) error {
 
 // deeds are the operations, in words.
 var deeds = map[string]string{
-	"jobs/delete": "deleted it", "jobs/run/action": "ran it by hand", "jobs/skip/action": "left out the next occurrence",
+	"jobs/delete": "deleted it", "jobs/run/action": "ran it by hand", "jobs/skip/action": "left out occurrences", "jobs/unskip/action": "had occurrences run that were left out",
 	"jobs/enable/action": "enabled it", "jobs/disable/action": "disabled it", "jobs/plan/action": "planned it anew, by newer time zones",
 	"delete": "deleted its collection", "enable/action": "enabled its collection", "disable/action": "disabled its collection",
 	"write": "changed its collection",
@@ -341,7 +340,12 @@ func doneNotice(p *page, collection, job string) *notice {
 		n.Lead, n.Text = "Disabled.", "No occurrence runs until someone enables it. Runs by hand still do."
 		n.Undo = undo(access.EnableCollections, access.EnableJobs, "/enable")
 	case "skipped":
-		n.Lead, n.Text = "Left out.", "The history has it as cancelled. The next run below is the one after it."
+		n.Lead, n.Text = "Left out.", "It does not run, and the history has it as skipped by hand when it has come due."
+		if due := p.r.URL.Query().Get("due"); due != "" && job != "" && p.May(access.SkipJobs, collection, job) {
+			n.Undo = jobPath(collection, job) + "/unskip?due=" + url.QueryEscape(due)
+		}
+	case "unskipped":
+		n.Lead, n.Text = "It runs after all.", "The list below has it."
 	case "saved":
 		n.Lead, n.Text = "Saved.", "Nothing runs by the old definition any more."
 	case "created":

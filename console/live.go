@@ -212,6 +212,7 @@ type live struct {
 func (p *page) liveOf(below, version string) *live {
 	q := p.r.URL.Query()
 	q.Del("done")
+	q.Del("due")
 	return &live{Path: withQuery(p.Link("/live"+below), q), Version: version}
 }
 

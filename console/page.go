@@ -70,6 +70,7 @@ func (p *page) Link(path string) string { return p.console.prefix + root + path 
 func (p *page) Here() string {
 	q := p.r.URL.Query()
 	q.Del("done")
+	q.Del("due")
 	return withQuery(p.Link(p.below()), q)
 }
 

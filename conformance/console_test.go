@@ -361,7 +361,7 @@ func axeScript(t *testing.T) string {
 func (s *consoleTest) shown() []string {
 	const job = "/jobs/many/a"
 	return []string{"/", "/jobs", "/jobs/many", "/jobs/none", job, job + "/edit", "/new?collection=many", job + "/delete", job + "/explain", "/jobs/default/hello", "/activity",
-		"/activity?by=time", "/incident", "/incident?from=x", "/about", "/nowhere"}
+		"/activity?by=time", "/incident", "/incident?from=x", "/calendars", "/calendars?name=days-off", "/about", "/nowhere"}
 }
 
 func pagesFit(t *testing.T, s *consoleTest) {

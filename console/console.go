@@ -115,7 +115,7 @@ func (s *Console) routes() {
 		"/{$}": s.home, "/jobs": s.allJobs, "/jobs/{collection}": s.jobs, job: s.job,
 		job + "/explain": s.explain, job + "/edit": s.editJob, "/new": s.newJob,
 		job + "/delete": s.confirmDelete, job + "/executions/{execution}": s.execution,
-		"/bulk/{collection}/{operation}": s.bulkOperation, "/activity": s.activity, "/incident": s.incident, "/about": s.about,
+		"/bulk/{collection}/{operation}": s.bulkOperation, "/activity": s.activity, "/incident": s.incident, "/calendars": s.calendars, "/about": s.about,
 	} {
 		s.mux.HandleFunc("GET "+root+path, s.reading(show))
 	}
@@ -126,7 +126,7 @@ func (s *Console) routes() {
 		job + "/run": s.run, job + "/skip": s.skip, job + "/unskip": s.unskip, job + "/enable": s.enable, job + "/disable": s.disable,
 		job + "/rerun": s.rerun, job + "/delete": s.deleteJob,
 		"/jobs/{collection}/enable": s.enableCollection, "/jobs/{collection}/disable": s.disableCollection,
-		"/zone": s.setZone, "/start": s.start,
+		"/zone": s.setZone, "/start": s.start, "/calendars": s.saveCalendar, "/calendars/delete": s.deleteCalendar,
 	} {
 		s.mux.HandleFunc("POST "+root+path, s.changing(do))
 	}

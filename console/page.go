@@ -112,7 +112,8 @@ type navEntry struct{ Name, Path string }
 
 // Nav returns the navigation.
 func (p *page) Nav() []navEntry {
-	return []navEntry{{"Home", "/"}, {"Jobs", "/jobs"}, {"Activity", "/activity"}, {"Incident", "/incident"}, {"About", "/about"}}
+	return []navEntry{{"Home", "/"}, {"Jobs", "/jobs"}, {"Activity", "/activity"}, {"Incident", "/incident"}, {"Calendars", "/calendars"},
+		{"About", "/about"}}
 }
 
 // names returns the collection and the job that the path names.

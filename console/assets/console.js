@@ -364,6 +364,11 @@ for (const b of all('[data-copy]')) b.addEventListener('click', () => copied(b, 
 for (const b of all('[data-copy-link]')) b.addEventListener('click', () => copied(b, location.href));
 for (const b of all('[data-print]')) b.addEventListener('click', () => print());
 
+for (const f of all('input[type=file][data-into]')) f.addEventListener('change', async () => {
+  const { files, dataset } = /** @type {HTMLInputElement} */ (f);
+  if (files?.[0] && files[0].size < 1e6) one(dataset.into || '').value = await files[0].text();
+});
+
 // --- keys
 
 const goes = { h: '/', j: '/jobs', a: '/activity', i: '/incident' };

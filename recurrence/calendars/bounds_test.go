@@ -85,3 +85,23 @@ func TestUsesAndBlackoutsThatMeanTwoThingsAreRefused(t *testing.T) {
 	}
 	require.NoError(t, calendars.CheckBlackouts([]calendars.Blackout{{Start: at, End: at.Add(time.Hour)}}, false, false))
 }
+
+func TestAMemoryIsAsLongAsWhatIsMovedPastItsTime(t *testing.T) {
+	t.Parallel()
+	monthly := rule(t, recurrence.Rule{Frequency: recurrence.Week, WeekDays: []time.Weekday{time.Saturday, time.Monday, time.Wednesday}})
+	in := calendars.Input{Series: monthly, Calendars: []calendars.Use{{Name: "SE", OnMatch: calendars.PreviousWorkingDay, Table: weekends(t, "2026-01-19")}}}
+	p := calendars.NewPlan(in, instant("2026-01-01T09:00"))
+	m := p.Memory(instant("2026-01-16T12:00")) // a Friday; Saturday's run was due on it, and Monday is a holiday
+	require.Equal(t, calendars.Memory{Until: instant("2026-01-16T12:00"), Early: []calendars.Identity{
+		{Nominal: instant("2026-01-17T09:00")},
+	}}, m, "Monday's would have been due then, too, but it is decided when it is nominally due, since it is skipped")
+	require.Empty(t, p.Memory(instant("2026-01-14T12:00")).Early)
+
+	in.Calendars[0].OnMatch = calendars.NextWorkingDay
+	p = calendars.NewPlan(in, instant("2026-01-01T09:00"))
+	require.Equal(t, []calendars.Identity{{Nominal: instant("2026-01-19T09:00")}}, p.Memory(instant("2026-01-19T12:00")).Late)
+	plain := in
+	plain.Calendars = nil
+	require.Equal(t, "19T09:00>20T09:00 21T09:00>21T09:00", told(calendars.Continue(plain, instant("2026-01-19T12:00"),
+		p.Memory(instant("2026-01-19T12:00"))).Occurrences(instant("2026-01-19T12:00"), instant("2026-01-22T00:00"))), "it is not lost")
+}

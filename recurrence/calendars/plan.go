@@ -62,6 +62,8 @@ type Occurrence struct {
 	SameAs        time.Time // the nominal time of the one that runs, for SameTime
 	BeyondHorizon []string  // calendars whose horizon it is behind
 	WorkingDay    int       // its number in the month, if it has one
+
+	identity Identity
 }
 
 // Ran reports whether the occurrence runs.
@@ -74,8 +76,13 @@ type Plan struct {
 	at   int64 // when it was made: nothing is due before
 
 	before map[identity]fate // what an earlier plan says of occurrences around at; nil: there is none
-	moves  bool
-	holds  bool
+
+	// of a plan that continues by a memory, whose before has exceptions: what else is decided
+	remembers bool
+	until     int64
+	month     int
+	moves     bool
+	holds     bool
 
 	settled int64 // see settledAt
 }
@@ -183,7 +190,7 @@ func (p *Plan) byCalendars(t int64) *one {
 	o.Nominal = time.Unix(t, 0).UTC()
 	day := date(t, p.uses.zone)
 	p.identify(o, day)
-	before, known := p.before[o.id]
+	before, known := p.fateOf(o)
 	if known && before.decided || p.before != nil && !known && t < p.at {
 		o.discarded = true
 		return o
@@ -212,8 +219,10 @@ func (p *Plan) identify(o *one, day Date) {
 			o.WorkingDay = number
 		}
 	}
+	o.identity = Identity{Nominal: o.Nominal}
 	if o.WorkingDay != 0 {
 		o.id = identity{month: day.month(), number: o.WorkingDay, clock: p.uses.clockOf(o.nominal)}
+		o.identity = Identity{Month: o.id.month, Number: o.WorkingDay, Clock: int(o.id.clock)}
 	}
 }
 

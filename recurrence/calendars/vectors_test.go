@@ -83,13 +83,34 @@ func TestVectors(t *testing.T) {
 		}
 		t.Run(want.ID, func(t *testing.T) {
 			t.Parallel()
-			got := v.run()
-			gotText, wantText := got.text(&v), newerZones(want.ID, want.text(&v))
-			if gotText != wantText {
-				t.Errorf("%s\ngot:\n%swant:\n%s", inputs[i], gotText, wantText)
+			for name, change := range changes {
+				got := v.run(change)
+				gotText, wantText := got.text(&v), newerZones(want.ID, want.text(&v))
+				if gotText != wantText {
+					t.Errorf("%s: %s\ngot:\n%swant:\n%s", name, inputs[i], gotText, wantText)
+				}
 			}
 		})
 	}
+}
+
+// A change makes the plan that follows another one.
+type change func(p *calendars.Plan, in calendars.Input, at time.Time) *calendars.Plan
+
+// changes are the ways to do so: by the plan itself, or by what is remembered of it, in JSON.
+var changes = map[string]change{
+	"by the plan": (*calendars.Plan).Change,
+	"by its memory": func(p *calendars.Plan, in calendars.Input, at time.Time) *calendars.Plan {
+		if len(in.Blackouts) > 0 {
+			return p.Change(in, at)
+		}
+		var m calendars.Memory
+		text, err := json.Marshal(p.Memory(at))
+		if err := errors.Join(err, json.Unmarshal(text, &m)); err != nil {
+			panic(err) //nolint:forbidigo // a mistake in a test
+		}
+		return calendars.Continue(in, at, m)
+	},
 }
 
 // newerZones returns an answer by the release of the time zone database that package tzdata has: since 2026f, Cuba keeps
@@ -140,7 +161,7 @@ func lines(t *testing.T, name string) (all [][]byte) {
 }
 
 // run answers a vector.
-func (v *vector) run() answer {
+func (v *vector) run(follows change) answer {
 	r := reader{}
 	in, count, at := r.input(v, v.Calendars)
 	if r.err != "" {
@@ -156,7 +177,7 @@ func (v *vector) run() answer {
 	} else {
 		all = plan.Occurrences(at, v.Change.At.Time)
 		changed, _, _ := r.input(v, v.Change.Calendars)
-		plan = plan.Change(changed, v.Change.At.Time)
+		plan = follows(plan, changed, v.Change.At.Time)
 		all = append(all, plan.Occurrences(v.Change.At.Time, v.Until.Time)...)
 	}
 	return v.answer(plan, all, count, !in.End.IsZero() || in.Series == nil)

@@ -1,0 +1,83 @@
+package calendars
+
+import "time"
+
+// An Identity is what an occurrence is known by, whatever calendars make of it: its nominal time, or for one of a schedule
+// of working days its month, its number in it and its time of day in seconds.
+type Identity struct {
+	Nominal time.Time `json:"nominal,omitzero"`
+	Month   int       `json:"month,omitempty"` // months since the year 0
+	Number  int       `json:"number,omitempty"`
+	Clock   int       `json:"clock,omitempty"`
+}
+
+// A Memory is what is left of a plan at a time: which occurrences it has decided. It is as long as occurrences are moved
+// past that time, and does not need the calendars by which that was so. With it a plan is continued where nobody has the
+// plan before it; see [Continue].
+type Memory struct {
+	Until time.Time  `json:"until"`           // what is nominally due up to here is decided
+	Late  []Identity `json:"late,omitempty"`  // but not these, which are due later
+	Early []Identity `json:"early,omitempty"` // and these, which were due earlier; and working days of this month and later ones
+}
+
+// known is the identity as the plan has it.
+func (i Identity) known() identity {
+	if i.Number != 0 {
+		return identity{month: i.Month, number: i.Number, clock: int64(i.Clock)}
+	}
+	return identity{nominal: i.Nominal.Unix()}
+}
+
+// Identity returns what the occurrence is known by.
+func (o *Occurrence) Identity() Identity { return o.identity }
+
+// Memory returns what the plan has decided at a time, as [Plan.Change] takes it. It leaves out what blackouts hold.
+func (p *Plan) Memory(at time.Time) Memory {
+	m := Memory{Until: time.Unix(at.Unix(), 0).UTC()}
+	month := date(at.Unix(), p.uses.zone).month()
+	reach := int64(2*MaxReach+3) * secondsPerDay
+	for _, o := range p.settle(at.Unix()-reach, at.Unix()+reach) {
+		decision := o.nominal
+		if o.Ran() {
+			decision = o.due
+		}
+		decided := o.discarded || decision <= at.Unix()
+		numbered := o.id.number != 0
+		switch {
+		case decided && (numbered && o.id.month >= month || !numbered && o.nominal > at.Unix()):
+			m.Early = append(m.Early, o.identity)
+		case !decided && (numbered && o.id.month < month || !numbered && o.nominal <= at.Unix()):
+			m.Late = append(m.Late, o.identity)
+		}
+	}
+	return m
+}
+
+// Continue returns the plan that follows at a time on one of which a memory is left. It is as [Plan.Change] where no
+// blackout holds anything.
+func Continue(in Input, at time.Time, m Memory) *Plan {
+	p := NewPlan(in, at)
+	p.before = map[identity]fate{}
+	p.until, p.month = m.Until.Unix(), date(m.Until.Unix(), p.uses.zone).month()
+	p.remembers = true
+	for _, i := range m.Late {
+		p.before[i.known()] = fate{}
+	}
+	for _, i := range m.Early {
+		p.before[i.known()] = fate{decided: true}
+	}
+	p.settled = p.settledAt()
+	return p
+}
+
+// fateOf returns what an earlier plan says of an occurrence, and whether it knew it.
+func (p *Plan) fateOf(o *one) (fate, bool) {
+	before, known := p.before[o.id]
+	if known || !p.remembers {
+		return before, known
+	}
+	if o.id.number != 0 {
+		return fate{decided: o.id.month < p.month}, true
+	}
+	return fate{decided: o.nominal <= p.until}, true
+}

@@ -13,6 +13,7 @@ import (
 	"almanac/internal/fields"
 	"almanac/job"
 	"almanac/recurrence"
+	"almanac/recurrence/calendars"
 )
 
 // A Timetable computes when a job runs. It combines what package recurrence computes of
@@ -34,6 +35,7 @@ type Timetable struct {
 	skipped  []int64
 	windows  []job.SkipWindow // times in which every occurrence is skipped
 	zone     string           // name of the time zone; "": UTC
+	plan     *calendars.Plan  // by calendars; nil: it has none, and due times are nominal
 }
 
 // maxIntervals holds the longest interval of each frequency: a thousand of the
@@ -262,6 +264,9 @@ func (t *Timetable) After(at time.Time) (time.Time, bool) {
 
 // kept returns an occurrence, or the first one after it that is not skipped.
 func (t *Timetable) kept(next time.Time, ok bool) (time.Time, bool) {
+	if t.plan != nil {
+		return t.keptBy(next, ok, func(at time.Time) (time.Time, bool) { return t.due(at.Unix() + 1) })
+	}
 	for ok {
 		switch w := t.window(next); {
 		case w != nil:
@@ -287,6 +292,9 @@ func (t *Timetable) window(at time.Time) *job.SkipWindow {
 
 // SkippedAfter returns the first occurrence after at that is skipped, or false if there is none.
 func (t *Timetable) SkippedAfter(at time.Time) (first time.Time, ok bool) {
+	if t.plan != nil {
+		return t.skippedBy(at)
+	}
 	note := func(next time.Time, found bool) {
 		if found && (!ok || next.Before(first)) {
 			first, ok = next, true
@@ -317,6 +325,9 @@ func ceil(at time.Time) int64 {
 // [Timetable.Count].
 func (t *Timetable) Last(by time.Time) (time.Time, bool) {
 	last, ok := t.last(by.Unix())
+	if t.plan != nil {
+		return t.keptBy(last, ok, func(at time.Time) (time.Time, bool) { return t.last(at.Unix() - 1) })
+	}
 	for ok {
 		switch w := t.window(last); {
 		case w != nil:
@@ -340,6 +351,9 @@ func (t *Timetable) earliest() int64 {
 
 // last returns the last occurrence at or before by, skipped or not.
 func (t *Timetable) last(by int64) (time.Time, bool) {
+	if t.plan != nil {
+		return t.lastBy(by)
+	}
 	to := min(by, t.end)
 	once := max(t.start, t.created)
 	if t.schedule != nil {
@@ -453,6 +467,9 @@ func (t *Timetable) All() iter.Seq[time.Time] {
 
 // due returns the first occurrence at or after from.
 func (t *Timetable) due(from int64) (time.Time, bool) {
+	if t.plan != nil {
+		return t.scheduled(from)
+	}
 	from = max(from, t.created)
 	switch {
 	case t.schedule == nil:
@@ -469,6 +486,10 @@ func (t *Timetable) due(from int64) (time.Time, bool) {
 
 // scheduled returns the first instant of the schedule at or after from.
 func (t *Timetable) scheduled(from int64) (time.Time, bool) {
+	if t.plan != nil {
+		_, due, ok := t.plan.Due(time.Unix(from-1, 0))
+		return due, ok
+	}
 	return t.until(t.schedule.Next(time.Unix(from-1, 0)))
 }
 

@@ -1,0 +1,128 @@
+package timetable
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"almanac/recurrence"
+	"almanac/recurrence/calendars"
+)
+
+// By returns the timetable by calendars: its occurrences are then those that run, at the times that the calendars make
+// them due, and not the nominal ones. Nothing is due before it is made, at the creation of the job or at a change of the
+// calendars or the schedule; what was decided before a change is in the memory, which is nil for a new job. A job that
+// runs once has no calendars.
+func (t *Timetable) By(uses []calendars.Use, made time.Time, m *calendars.Memory) *Timetable {
+	if t.schedule == nil || len(uses) == 0 {
+		return t
+	}
+	in := calendars.Input{Series: t.schedule, Begin: time.Unix(t.earliest(), 0).UTC(), Calendars: uses}
+	if t.zone != "" {
+		in.Location, _ = recurrence.LoadLocation(t.zone) // Of has read it
+	}
+	if t.atOnce {
+		in.First = time.Unix(t.created, 0).UTC()
+	}
+	if t.end != math.MaxInt64 {
+		in.End = time.Unix(t.end, 0).UTC()
+	}
+	by := *t
+	if by.plan = calendars.NewPlan(in, made.Truncate(time.Second)); m != nil {
+		by.plan = calendars.Continue(in, made.Truncate(time.Second), *m)
+	}
+	return &by
+}
+
+// Occurrences returns what becomes of the occurrences that are decided from one time to another, both included, in that
+// order: those that run at their due times, the others at their nominal times. There are none without calendars.
+func (t *Timetable) Occurrences(from, until time.Time) []calendars.Occurrence {
+	if t.plan == nil {
+		return nil
+	}
+	return t.plan.Occurrences(from, until)
+}
+
+// Memory returns what is decided at a time, for the timetable that follows a change then.
+func (t *Timetable) Memory(at time.Time) *calendars.Memory {
+	if t.plan == nil {
+		return nil
+	}
+	return new(t.plan.Memory(at))
+}
+
+// Nominal returns the nominal time of an occurrence that is due then; the due time if there is no such one, or the
+// timetable has no calendars.
+func (t *Timetable) Nominal(due time.Time) time.Time {
+	if t.plan != nil {
+		if nominal, at, ok := t.plan.Due(due.Add(-time.Second)); ok && at.Unix() == due.Unix() {
+			return nominal
+		}
+	}
+	return due
+}
+
+// maxSkippedBy is how many skipped occurrences in a row are looked at.
+const maxSkippedBy = 100_000
+
+// skips reports whether a request skipped the occurrence that calendars make due then: it is known by its nominal time.
+func (t *Timetable) skips(due time.Time) bool {
+	nominal := t.Nominal(due)
+	return slices.Contains(t.skipped, nominal.Unix()) || t.window(nominal) != nil
+}
+
+// keptBy returns an occurrence, or the next one that is not skipped; other returns the one after it, or before.
+func (t *Timetable) keptBy(
+	next time.Time, ok bool, other func(time.Time) (time.Time, bool),
+) (time.Time, bool) {
+	for n := 0; ok && t.skips(next); n++ {
+		if n == maxSkippedBy {
+			return time.Time{}, false
+		}
+		next, ok = other(next)
+	}
+	return next, ok
+}
+
+// skippedBy is SkippedAfter with calendars: an occurrence is due at most [calendars.MaxReach] days after what is skipped.
+func (t *Timetable) skippedBy(after time.Time) (time.Time, bool) {
+	var end time.Time
+	for _, one := range t.skipped {
+		end = latest(end, time.Unix(one, 0))
+	}
+	for _, w := range t.windows {
+		end = latest(end, w.Until)
+	}
+	end = end.AddDate(0, 0, calendars.MaxReach+1)
+	next, ok := t.due(after.Unix() + 1)
+	for n := 0; ok && n < maxSkippedBy && !next.After(end); n++ {
+		if t.skips(next) {
+			return next, true
+		}
+		next, ok = t.due(next.Unix() + 1)
+	}
+	return time.Time{}, false
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// lastBy returns the last occurrence that calendars make due at or before by, skipped by a request or not.
+func (t *Timetable) lastBy(by int64) (time.Time, bool) {
+	const day = 86400
+	first := t.created - (calendars.MaxReach+1)*day
+	for until, span := by, int64(4*day); until >= first; span = min(4*span, 400*day) {
+		all := t.plan.Occurrences(time.Unix(until-span, 0), time.Unix(until, 0))
+		for i := len(all) - 1; i >= 0; i-- {
+			if all[i].Ran() {
+				return all[i].Due, true
+			}
+		}
+		until -= span + 1
+	}
+	return time.Time{}, false
+}

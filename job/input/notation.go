@@ -56,6 +56,7 @@ func (p *parser) keepRules(n *fields.Node, d *job.Definition, o ParseOptions) {
 	if dropped == nil {
 		return
 	}
+	besides := p.dropExtensions(&rest, given)
 	if d.Recurrence != nil && sameJSON(d.Recurrence, &rest) {
 		kept := *stored
 		p.withoutError(p.pathOf("recurrence.frequency"), fields.Required)
@@ -65,10 +66,24 @@ func (p *parser) keepRules(n *fields.Node, d *job.Definition, o ParseOptions) {
 	if d.Recurrence != nil && d.Recurrence.Notated() && onlyNotation(dropped) {
 		return // another expression in its place
 	}
-	for _, name := range dropped {
+	for _, name := range append(dropped, besides...) {
 		p.fail(p.pathOf("recurrence."+name), fields.Required, "",
 			"this change of the recurrence would lose the job's "+name+": send it as it is to be, or null to remove it")
 	}
+}
+
+// dropExtensions drops from a recurrence what a client drops, too, that knows none of the rules, and returns the names.
+func (p *parser) dropExtensions(rest *job.Recurrence, given *fields.Node) (dropped []string) {
+	drop := func(name string, has bool, drop func()) {
+		if has && (given == nil || given.Index(name) < 0) {
+			drop()
+			dropped = append(dropped, name)
+		}
+	}
+	drop("timeZone", rest.TimeZone != "", func() { rest.TimeZone = "" })
+	drop("catchUpWindow", rest.CatchUpWindow != "", func() { rest.CatchUpWindow = "" })
+	drop("overlapPolicy", rest.OverlapPolicy != "", func() { rest.OverlapPolicy = "" })
+	return dropped
 }
 
 // onlyNotation reports whether nothing but cron and rrule was dropped.

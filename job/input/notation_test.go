@@ -159,8 +159,10 @@ func TestAPUTKeepsTheRulesThatItsClientDropped(t *testing.T) {
 		`{"cron":"0 9 * * 1"}`:   weekly + `}`,
 		`{"cron":"0 9 15W * *"}`: `{"interval":1}`,
 		`{"rrule":"FREQ=DAILY"}`: `{"frequency":"Day"}`,
-		weekly + `,"count":3,"exclusions":["2026-01-19"],"also":[{"cron":"@daily"}]}`:    weekly + `,"count":3}`,
-		`{"cron":"0 9 * * 1","timeZone":"Europe/Stockholm","exclusions":["2026-01-19"]}`: weekly + `,"timeZone":"Europe/Stockholm"}`,
+		weekly + `,"count":3,"exclusions":["2026-01-19"],"also":[{"cron":"@daily"}]}`:                      weekly + `,"count":3}`,
+		`{"cron":"0 9 * * 1","timeZone":"Europe/Stockholm","catchUpWindow":"PT1H","overlapPolicy":"Skip"}`: weekly + `}`,
+		`{"cron":"CRON_TZ=Europe/Stockholm 0 9 * * 1"}`:                                                    weekly + `}`,
+		`{"cron":"0 9 * * 1","timeZone":"Europe/Stockholm","exclusions":["2026-01-19"]}`:                   weekly + `,"timeZone":"Europe/Stockholm"}`,
 	} {
 		stored := mustParse(t, withRecurrence(given))
 		kept, err := put(t, &stored, read)
@@ -191,6 +193,12 @@ func TestAPUTKeepsTheRulesThatItsClientDropped(t *testing.T) {
 	}
 	_, err := input.ParseDefinition([]byte(withAction(httpAction)), input.ParseOptions{Now: now, Stored: &stored})
 	require.Contains(t, complaints(t, err), "properties.recurrence.cron: required")
+	stored = mustParse(t, withRecurrence(`{"cron":"0 9 * * 1","timeZone":"Europe/Stockholm"}`))
+	_, err = put(t, &stored, `{"frequency":"day"}`)
+	require.Contains(t, complaints(t, err), "properties.recurrence.timeZone: required; this change of the recurrence would lose")
+	other, err := put(t, &stored, `{"cron":"0 10 * * 1"}`)
+	require.NoError(t, err)
+	require.Empty(t, other.Recurrence.TimeZone, "another expression is taken as it is")
 }
 
 func TestAPatchOfACronExpression(t *testing.T) {

@@ -28,6 +28,7 @@ func (t *Timetable) By(uses []calendars.Use, made time.Time, m *calendars.Memory
 		in.End = time.Unix(t.end, 0).UTC()
 	}
 	by := *t
+	by.moves = slices.ContainsFunc(uses, func(u calendars.Use) bool { return u.OnMatch.Moves() })
 	if by.plan = calendars.NewPlan(in, made.Truncate(time.Second)); m != nil {
 		by.plan = calendars.Continue(in, made.Truncate(time.Second), *m)
 	}
@@ -60,6 +61,29 @@ func (t *Timetable) Nominal(due time.Time) time.Time {
 		}
 	}
 	return due
+}
+
+// Within returns the last time up to which so many nominal times at most follow another one; until if they are less.
+func (t *Timetable) Within(from, until time.Time, most int) time.Time {
+	for at := range t.schedule.Between(from.Add(time.Second), until.Add(time.Second)) {
+		if most--; most == 0 {
+			return at
+		}
+	}
+	return until
+}
+
+// Late returns the first occurrences that are nominally due up to a time, and due after it.
+func (t *Timetable) Late(by time.Time, most int) (all []calendars.Identity) {
+	if t.plan == nil || !t.moves {
+		return nil
+	}
+	for _, o := range t.plan.Occurrences(by.Add(time.Second), by.AddDate(0, 0, calendars.MaxReach+1)) {
+		if o.Ran() && !o.Nominal.After(by) && len(all) < most {
+			all = append(all, o.Identity())
+		}
+	}
+	return all
 }
 
 // maxSkippedBy is how many skipped occurrences in a row are looked at.

@@ -36,6 +36,7 @@ type Timetable struct {
 	windows  []job.SkipWindow // times in which every occurrence is skipped
 	zone     string           // name of the time zone; "": UTC
 	plan     *calendars.Plan  // by calendars; nil: it has none, and due times are nominal
+	moves    bool             // the calendars may make an occurrence due at another than its nominal time
 }
 
 // maxIntervals holds the longest interval of each frequency: a thousand of the

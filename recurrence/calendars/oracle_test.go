@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"almanac/recurrence/calendars"
 )
 
 var (
@@ -63,7 +65,7 @@ func TestAgainstTheOracleInPython(t *testing.T) {
 		if err := json.Unmarshal(line, &want); err != nil {
 			t.Fatal(err)
 		}
-		got := v.run()
+		got := v.run((*calendars.Plan).Change)
 		if got.Error != "" && strings.HasPrefix(got.Error, "recurrence") {
 			continue // a rule that never fires
 		}

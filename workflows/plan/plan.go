@@ -8,6 +8,7 @@ import (
 
 	"almanac/job"
 	"almanac/job/timetable"
+	"almanac/recurrence/calendars"
 )
 
 // A Plan is the recorded answer of the recurrence engine: the next occurrences, and those dropped before
@@ -26,6 +27,13 @@ type Plan struct {
 
 	Released *Released `json:"released,omitempty"` // a pause has ended by itself; nothing else is set then
 
+	// by calendars; see [Request.AnswerBy]
+	Calendars []CalendarVersion    `json:"calendars,omitempty"`
+	Notes     []Note               `json:"notes,omitempty"`  // of Due
+	Off       []Dropped            `json:"off,omitempty"`    // what does not run, up to Covered
+	Covered   time.Time            `json:"covered,omitzero"` // at most the last of Due
+	Late      []calendars.Identity `json:"late,omitempty"`   // nominally due up to the last of Due, and due later
+
 	Zone  *Zone  `json:"zone,omitempty"`  // of the job; nil if the occurrences follow from none
 	Moved *Moved `json:"moved,omitempty"` // the zone's rules are not those of the plan before
 	// release of a worker that planned nothing, since its release is older than the plan's
@@ -41,6 +49,8 @@ type Dropped struct {
 	Last    time.Time   `json:"last"`
 	Newest  []time.Time `json:"newest"`           // the newest maxListed, oldest first
 	Repeat  int         `json:"repeat,omitempty"` // number of the execution, if it is one that was cancelled
+
+	Calendar *job.CalendarDay `json:"calendar,omitempty"` // that dropped them; nil: none did
 }
 
 // maxListed is how many of its due times a Dropped lists.

@@ -53,7 +53,9 @@ const (
 // which occurrences were decided.
 //
 // The error means that this worker cannot read the recurrence.
-func (r *Request) Answer() (Plan, error) {
+func (r *Request) Answer() (Plan, error) { return r.answer(nil) }
+
+func (r *Request) answer(c *Calendars) (Plan, error) {
 	p, err := timetable.Of(&job.Definition{StartTime: r.StartTime, Recurrence: r.Recurrence, Local: r.Local}, r.Created)
 	if err != nil {
 		return Plan{}, err
@@ -76,8 +78,14 @@ func (r *Request) Answer() (Plan, error) {
 	if !from.IsZero() {
 		p = p.Since(from)
 	}
+	if c != nil {
+		p = p.By(c.Uses, c.Made, c.Memory)
+	}
 	p = p.Without(moved(r.Skips, move), r.SkipWindows...)
 	out := r.step(p, from)
+	if c != nil {
+		out.annotate(p, c, from)
+	}
 	out.listSkipped(p, r.SkipsNoted)
 	if zone == nil {
 		return out, nil

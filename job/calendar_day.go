@@ -1,0 +1,47 @@
+package job
+
+import (
+	"fmt"
+	"time"
+
+	"almanac/recurrence/calendars"
+)
+
+// A CalendarDay is a calendar that moved or dropped an occurrence, and the day for which it did: the name of a day off,
+// its date, or a day of the week; "" if the calendar does not have that day, and the job runs on its days alone.
+type CalendarDay struct {
+	Name    string `json:"name"`
+	Version int    `json:"version"`
+	Day     string `json:"day,omitempty"`
+}
+
+// CalendarDayOf returns the first calendar that objects to the nominal time of an occurrence; nil if none does.
+func CalendarDayOf(o *calendars.Occurrence) *CalendarDay {
+	if o.Objection.Name == "" {
+		return nil
+	}
+	return &CalendarDay{Name: o.Objection.Name, Version: o.Objection.Version, Day: o.Objection.Day}
+}
+
+// String returns the calendar and the day in English.
+func (c *CalendarDay) String() string {
+	if c.Day == "" {
+		return fmt.Sprintf("the calendar %s (version %d) does not have that day", c.Name, c.Version)
+	}
+	return fmt.Sprintf("the calendar %s (version %d) has %s", c.Name, c.Version, c.Day)
+}
+
+// WhyByCalendar returns why an occurrence does not run that its calendars drop, in the words that follow those of
+// [Outcome.NotRun].
+func WhyByCalendar(o *calendars.Occurrence) string {
+	by := CalendarDayOf(o)
+	switch {
+	case o.Reason == calendars.SameTime:
+		return "the occurrence of " + o.SameAs.UTC().Format(time.RFC3339) + " is due at the same time"
+	case by == nil:
+		return "its calendars leave no time for it"
+	case o.Reason == calendars.NoWorkingDay:
+		return fmt.Sprintf("%s, and there is no working day to which it could move within %d days", by, calendars.MaxReach)
+	}
+	return by.String()
+}

@@ -1,0 +1,113 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/job"
+	"almanac/recurrence/calendars"
+	"almanac/workflows/plan"
+)
+
+// by returns what is read of a calendar with free weekends and these days off.
+func by(t *testing.T, onMatch calendars.Policy, version int, off ...string) plan.Calendars {
+	t.Helper()
+	c := job.Calendar{WeekendDays: []string{"saturday", "sunday"}, CompleteUntil: "2026-12-31"}
+	for _, day := range off {
+		c.Days = append(c.Days, job.NamedDay{Date: day, Name: "off"})
+	}
+	table, err := c.Table(version)
+	require.NoError(t, err)
+	return plan.Calendars{
+		Uses: []calendars.Use{{Name: "SE", OnMatch: onMatch, Table: table}},
+		Of:   []plan.CalendarVersion{{Name: "SE", Version: version, Generation: 1700 + version}},
+		Made: day(1, 0),
+	}
+}
+
+// day returns a time in January 2026.
+func day(d, hour int) time.Time { return time.Date(2026, 1, d, hour, 0, 0, 0, time.UTC) }
+
+func asked(frequency string, from time.Time) *plan.Request {
+	return &plan.Request{
+		Created: day(1, 0), StartTime: job.NewTime(day(1, 9)), Recurrence: &job.Recurrence{Frequency: frequency, Interval: 1},
+		Step: plan.StepAfter, From: from,
+	}
+}
+
+func TestAPlanByCalendarsSaysWhatMovesAndWhatIsLeftOut(t *testing.T) {
+	t.Parallel()
+	// 2 January 2026 is a Friday
+	p, err := asked("day", day(2, 9)).AnswerBy(by(t, calendars.Skip, 3, "2026-01-06"))
+	require.NoError(t, err)
+	require.Equal(t, []time.Time{day(5, 9), day(7, 9), day(8, 9), day(9, 9), day(12, 9)}, p.Due)
+	require.Equal(t, []plan.CalendarVersion{{Name: "SE", Version: 3, Generation: 1703}}, p.Calendars)
+	require.Empty(t, p.Notes, "those that run do so at their nominal times")
+	off := []plan.Dropped{}
+	for _, o := range p.Off {
+		o.First, o.Last = time.Time{}, time.Time{}
+		off = append(off, o)
+	}
+	skipped := func(what string, on time.Time) plan.Dropped {
+		return plan.Dropped{
+			Outcome: job.OutcomeSkipped, Why: "the calendar SE (version 3) has " + what, Count: 1, Newest: []time.Time{on},
+			Calendar: &job.CalendarDay{Name: "SE", Version: 3, Day: what},
+		}
+	}
+	require.Equal(t, []plan.Dropped{skipped("Saturday", day(3, 9)), skipped("Sunday", day(4, 9)), skipped("off", day(6, 9)),
+		skipped("Saturday", day(10, 9)), skipped("Sunday", day(11, 9))}, off)
+
+	p, err = asked("week", day(1, 9)).AnswerBy(by(t, calendars.NextWorkingDay, 3, "2026-01-08"))
+	require.NoError(t, err)
+	require.Equal(t, []time.Time{day(9, 9), day(15, 9)}, p.Due)
+	require.Equal(t, []plan.Note{{Due: day(9, 9), Nominal: day(8, 9), Calendar: &job.CalendarDay{Name: "SE", Version: 3, Day: "off"}}}, p.Notes)
+	require.Equal(t, day(8, 9), p.Nominal(day(9, 9)))
+	require.Equal(t, day(15, 9), p.Nominal(day(15, 9)))
+}
+
+func TestAJobOfMinutesIsPlannedADayAhead(t *testing.T) {
+	t.Parallel()
+	p, err := asked("minute", day(5, 9)).AnswerBy(by(t, calendars.Skip, 1))
+	require.NoError(t, err)
+	require.False(t, p.Due[len(p.Due)-1].Before(day(6, 9)), p.Due[len(p.Due)-1])
+	require.LessOrEqual(t, len(p.Due), 1500)
+	p, err = asked("minute", day(9, 23)).AnswerBy(by(t, calendars.Skip, 1))
+	require.NoError(t, err)
+	require.Less(t, len(p.Off), 4, "a weekend of minutes is an entry for each day")
+	p, err = asked("minute", day(5, 9)).AnswerBy(by(t, calendars.Only, 1, "2026-12-24"))
+	require.NoError(t, err)
+	require.NotEmpty(t, p.Due)
+	require.True(t, p.Covered.Before(p.Due[0]), "so many are not looked at together")
+}
+
+func TestAPlanThatFollowsAChangedCalendarNeedsNotTheOldOne(t *testing.T) {
+	t.Parallel()
+	old := by(t, calendars.NextWorkingDay, 1, "2026-01-08")
+	before, err := asked("week", day(1, 9)).AnswerBy(old)
+	require.NoError(t, err)
+	noon := day(8, 12) // the run of that Thursday has moved to Friday
+	changed := by(t, calendars.NextWorkingDay, 2)
+	changed.Made, changed.Memory = noon, before.MemoryAt(noon, nil)
+	p, err := asked("week", noon).AnswerBy(changed)
+	require.NoError(t, err)
+	require.Equal(t, []time.Time{day(9, 9), day(15, 9)}, p.Due, "it is not past, and is not lost")
+
+	after := day(9, 12)
+	changed.Made, changed.Memory = after, before.MemoryAt(after, nil)
+	p, err = asked("week", after).AnswerBy(changed)
+	require.NoError(t, err)
+	require.Equal(t, []time.Time{day(15, 9), day(22, 9)}, p.Due, "it has run, and is not made again")
+
+	early := by(t, calendars.PreviousWorkingDay, 1, "2026-01-15")
+	before, err = asked("week", day(9, 9)).AnswerBy(early)
+	require.NoError(t, err)
+	require.Equal(t, []time.Time{day(14, 9), day(22, 9)}, before.Due)
+	ran := []calendars.Identity{before.Identity(day(14, 9))}
+	changed = by(t, calendars.PreviousWorkingDay, 2)
+	changed.Made, changed.Memory = day(14, 12), before.MemoryAt(day(14, 12), ran)
+	p, err = asked("week", day(14, 12)).AnswerBy(changed)
+	require.NoError(t, err)
+	require.Equal(t, []time.Time{day(22, 9), day(29, 9)}, p.Due, "Thursday's ran on Wednesday")
+}

@@ -81,7 +81,7 @@ func meant(err error, before, near string) error {
 
 // CompleteJobs completes the names of jobs from the API, if it answers at once.
 func CompleteJobs(getenv Lookup, most int) cobra.CompletionFunc {
-	return completed(most, getenv, func(ctx context.Context, s *Session, typed string) (names []string, err error) {
+	return Completed(most, getenv, func(ctx context.Context, s *Session, typed string) (names []string, err error) {
 		collection, begin, both := strings.Cut(typed, "/")
 		if !both {
 			collection, begin = s.Collection, typed
@@ -104,7 +104,7 @@ func CompleteJobs(getenv Lookup, most int) cobra.CompletionFunc {
 
 // CompleteCollections completes the names of job collections from the API, if it answers at once.
 func CompleteCollections(getenv Lookup, most int) cobra.CompletionFunc {
-	return completed(most, getenv, func(ctx context.Context, s *Session, _ string) (names []string, err error) {
+	return Completed(most, getenv, func(ctx context.Context, s *Session, _ string) (names []string, err error) {
 		found, err := s.Client.CollectionsPage(ctx, client.List{})
 		for _, one := range found.Value {
 			names = append(names, one.Name)
@@ -113,8 +113,8 @@ func CompleteCollections(getenv Lookup, most int) cobra.CompletionFunc {
 	})
 }
 
-// completed returns what completes up to most arguments; 0 means any number.
-func completed(
+// Completed returns what completes up to most arguments; 0 means any number.
+func Completed(
 	most int, getenv Lookup, names func(context.Context, *Session, string) ([]string, error),
 ) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {

@@ -18,10 +18,10 @@ func Command(getenv base.Lookup) *cobra.Command {
 	return base.Group(&cobra.Command{
 		Use:     "calendar",
 		Aliases: []string{"calendars", "cal"},
-		Short:   "Make calendars of holidays, and read those of files",
-		Long:    "Make calendars of holidays, and read those of files.",
+		Short:   "List, read, make, replace and delete calendars of holidays",
+		Long:    "List, read, make, replace and delete calendars of holidays, and print those of countries and of files.",
 		Example: "  almanac calendar make SE,DE-BY 2026..2031 > se-by.yaml\n  almanac calendar import holidays.ics --weekend saturday,sunday",
-	}, newMake(getenv), newImport(getenv))
+	}, newList(getenv), newGet(getenv), newCreate(getenv), newApply(getenv), newDelete(getenv), newMake(getenv), newImport(getenv))
 }
 
 // A day is a date with a name.

@@ -18,7 +18,9 @@ import (
 // Calendars are those of a [Scheduler]. A scope is a collection, or a subscription if it has no other name.
 type Calendars interface {
 	// Calendars returns a page of calendars, by name and without their days, and its continuation.
-	Calendars(ctx context.Context, scope job.CollectionKey, p listing.Page) (found []job.KeptCalendar, next string, err error)
+	Calendars(
+		ctx context.Context, scope job.CollectionKey, p listing.Page,
+	) (found []job.KeptCalendar, next string, err error)
 	Calendar(ctx context.Context, k job.CalendarKey) (job.KeptCalendar, error)
 	// PutCalendar creates or replaces a calendar. check is as for [Collections.PutCollection].
 	PutCalendar(
@@ -87,7 +89,9 @@ func flag(c *gin.Context, name string) (bool, error) {
 	case len(given) == 1 && fields.SameName(given[0], "true"):
 		return true, nil
 	default:
-		bad := fields.Errors{List: []*job.FieldError{{Path: name, Code: fields.Invalid, Value: given[0], Allowed: "true or false, once"}}}
+		bad := fields.Errors{List: []*job.FieldError{{
+			Path: name, Code: fields.Invalid, Value: given[0], Allowed: "true or false, once",
+		}}}
 		return false, route.BadRequest("The query is not valid", &bad)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"net/url"
 )
 
-// A Calendar says which days are off, for the jobs of a job collection or of a subscription. The API ignores ID, Type and
-// Name in requests: the path has the name.
+// A Calendar says which days are off, for the jobs of a job collection or of a subscription. The API ignores ID, Type
+// and Name in requests: the path has the name.
 type Calendar struct {
 	ID         string             `json:"id,omitempty"`
 	Type       string             `json:"type,omitempty"`
@@ -111,7 +111,9 @@ func calendarOf(found Calendar, a *answer, err error) (Calendar, error) {
 	}
 	found.ETag = a.header.Get("ETag")
 	if a.status == http.StatusAccepted {
-		found.Operation = &Operation{Name: lastPart(a.header.Get("Location")), Status: InProgress, RetryAfter: retryAfter(a.header)}
+		found.Operation = &Operation{
+			Name: lastPart(a.header.Get("Location")), Status: InProgress, RetryAfter: retryAfter(a.header),
+		}
 	}
 	return found, nil
 }

@@ -57,8 +57,8 @@ func (k CalendarKey) WorkflowID() string {
 	return workflowID("calendar/" + k.Scope.scopePath() + "/" + k.Name)
 }
 
-// CalendarsWorkflowID returns the ID of the workflow that lists the calendars of a collection, or of a subscription if k
-// has no other name.
+// CalendarsWorkflowID returns the ID of the workflow that lists the calendars of a collection, or of a subscription if
+// k has no other name.
 func (k CollectionKey) CalendarsWorkflowID() string { return workflowID("calendars/" + k.scopePath()) }
 
 // maxCalendarName is the limit of the name of a calendar, in characters: a job names up to eight.
@@ -139,7 +139,9 @@ func (c *Calendar) Table(version int) (*calendars.Table, error) {
 	date := func(path, text string) calendars.Date {
 		d, err := calendars.ParseDate(text)
 		if err != nil {
-			errs = append(errs, &FieldError{Path: path, Code: fields.Invalid, Value: text, Allowed: "a date such as 2026-01-31"})
+			errs = append(errs, &FieldError{
+				Path: path, Code: fields.Invalid, Value: text, Allowed: "a date such as 2026-01-31",
+			})
 		}
 		return d
 	}
@@ -155,7 +157,8 @@ func (c *Calendar) Table(version int) (*calendars.Table, error) {
 	t.Days, t.MakeUpDays = days("days", c.Days), days("makeUpDays", c.MakeUpDays)
 	for i, p := range c.Periods {
 		at := fields.ItemPath("periods", i)
-		t.Periods = append(t.Periods, calendars.Period{First: date(at+".first", p.First), Last: date(at+".last", p.Last), Name: p.Name})
+		first, last := date(at+".first", p.First), date(at+".last", p.Last)
+		t.Periods = append(t.Periods, calendars.Period{First: first, Last: last, Name: p.Name})
 	}
 	if c.CompleteUntil != "" {
 		t.CompleteUntil = new(date("completeUntil", c.CompleteUntil))
@@ -163,7 +166,9 @@ func (c *Calendar) Table(version int) (*calendars.Table, error) {
 	if c.TimeZone != "" {
 		loc, err := recurrence.LoadLocation(c.TimeZone)
 		if err != nil {
-			errs = append(errs, &FieldError{Path: "timeZone", Code: fields.Invalid, Value: c.TimeZone, Allowed: AllowedTimeZones})
+			errs = append(errs, &FieldError{
+				Path: "timeZone", Code: fields.Invalid, Value: c.TimeZone, Allowed: AllowedTimeZones,
+			})
 		}
 		t.Location = loc
 	}

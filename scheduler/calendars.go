@@ -80,7 +80,9 @@ func (s *Service) Calendars(
 }
 
 // calendarNames returns the registered names of the calendars of a scope, sorted.
-func (s *Service) calendarNames(ctx context.Context, scope job.CollectionKey) (names []workflows.Registration, err error) {
+func (s *Service) calendarNames(
+	ctx context.Context, scope job.CollectionKey,
+) (names []workflows.Registration, err error) {
 	err = s.core.AskOnce(ctx, scope.CalendarsWorkflowID(), workflows.QueryCalendars, &names)
 	if core.IsMissing(err) {
 		err = nil
@@ -88,8 +90,8 @@ func (s *Service) calendarNames(ctx context.Context, scope job.CollectionKey) (n
 	return names, err
 }
 
-// PutCalendar creates a calendar, or replaces it. created reports which. One that is the same keeps its version. c must be
-// as [almanac/job/input.ParseCalendar] returns it. check is as for [Service.PutCollection].
+// PutCalendar creates a calendar, or replaces it. created reports which. One that is the same keeps its version. c
+// must be as [almanac/job/input.ParseCalendar] returns it. check is as for [Service.PutCollection].
 func (s *Service) PutCalendar(
 	ctx context.Context, k job.CalendarKey, c job.Calendar, check func(current *job.KeptCalendar) error,
 ) (stored job.KeptCalendar, created bool, err error) {
@@ -124,7 +126,9 @@ func (s *Service) PutCalendar(
 		if err := s.requireSpace(); err != nil {
 			return stored, err
 		}
-		return startInTime(ctx, func(ctx context.Context) (job.KeptCalendar, error) { return s.createCalendar(ctx, k, c) })
+		return startInTime(ctx, func(ctx context.Context) (job.KeptCalendar, error) {
+			return s.createCalendar(ctx, k, c)
+		})
 	}
 	stored, created, err = put(ctx, replace, create)
 	return stored, created, s.core.Error(ctx, err, nil)
@@ -165,8 +169,11 @@ func (s *Service) createCalendar(ctx context.Context, k job.CalendarKey, c job.C
 	}, workflows.TypeCalendar, calendar.Input{KeptCalendar: kept, Registration: registered.Number})
 }
 
-// registerCalendar registers the name of a calendar. It starts the workflow that has the names if that does not exist yet.
-func (s *Service) registerCalendar(ctx context.Context, k job.CalendarKey) (registered workflows.Registration, err error) {
+// registerCalendar registers the name of a calendar. It starts the workflow that has the names if that does not exist
+// yet.
+func (s *Service) registerCalendar(
+	ctx context.Context, k job.CalendarKey,
+) (registered workflows.Registration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, core.TryTimeout)
 	defer cancel()
 	id := k.Scope.CalendarsWorkflowID()
@@ -176,7 +183,8 @@ func (s *Service) registerCalendar(ctx context.Context, k job.CalendarKey) (regi
 			return registered, err
 		}
 		err = s.start(ctx, client.StartWorkflowOptions{
-			ID: id, StaticSummary: "calendars", StaticDetails: "`" + k.Scope.Calendar("").ARMID() + "`", Priority: collectionPriority,
+			ID: id, StaticSummary: "calendars", StaticDetails: "`" + k.Scope.Calendar("").ARMID() + "`",
+			Priority: collectionPriority,
 		}, workflows.TypeCalendars, calendar.DirectoryInput{Scope: k.Scope})
 		if err != nil && !errors.Is(err, core.ErrLost) {
 			return registered, err
@@ -191,10 +199,13 @@ func (s *Service) forgetMissingCalendars(ctx context.Context, scope job.Collecti
 		return err
 	}
 	for _, r := range names {
-		if err := s.core.AskOnce(ctx, scope.Calendar(r.Name).WorkflowID(), workflows.QuerySummary, new(job.KeptCalendar)); !core.IsMissing(err) {
+		id := scope.Calendar(r.Name).WorkflowID()
+		err := s.core.AskOnce(ctx, id, workflows.QuerySummary, new(job.KeptCalendar))
+		if !core.IsMissing(err) {
 			continue
 		}
-		if err := s.core.Temporal.SignalWorkflow(ctx, scope.CalendarsWorkflowID(), "", workflows.SignalRemoved, r); err != nil {
+		err = s.core.Temporal.SignalWorkflow(ctx, scope.CalendarsWorkflowID(), "", workflows.SignalRemoved, r)
+		if err != nil {
 			return err
 		}
 	}

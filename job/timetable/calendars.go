@@ -10,9 +10,9 @@ import (
 )
 
 // By returns the timetable by calendars: its occurrences are then those that run, at the times that the calendars make
-// them due, and not the nominal ones. Nothing is due before it is made, at the creation of the job or at a change of the
-// calendars or the schedule; what was decided before a change is in the memory, which is nil for a new job. A job that
-// runs once has no calendars.
+// them due, and not the nominal ones. Nothing is due before it is made, at the creation of the job or at a change of
+// the calendars or the schedule; what was decided before a change is in the memory, which is nil for a new job. A job
+// that runs once has no calendars.
 func (t *Timetable) By(uses []calendars.Use, made time.Time, m *calendars.Memory) *Timetable {
 	if t.schedule == nil || len(uses) == 0 {
 		return t
@@ -108,7 +108,8 @@ func (t *Timetable) keptBy(
 	return next, ok
 }
 
-// skippedBy is SkippedAfter with calendars: an occurrence is due at most [calendars.MaxReach] days after what is skipped.
+// skippedBy is SkippedAfter with calendars: an occurrence is due at most [calendars.MaxReach] days after what is
+// skipped.
 func (t *Timetable) skippedBy(after time.Time) (time.Time, bool) {
 	var end time.Time
 	for _, one := range t.skipped {

@@ -2,8 +2,8 @@ package calendars
 
 import "time"
 
-// An Identity is what an occurrence is known by, whatever calendars make of it: its nominal time, or for one of a schedule
-// of working days its month, its number in it and its time of day in seconds.
+// An Identity is what an occurrence is known by, whatever calendars make of it: its nominal time, or for one of a
+// schedule of working days its month, its number in it and its time of day in seconds.
 type Identity struct {
 	Nominal time.Time `json:"nominal,omitzero"`
 	Month   int       `json:"month,omitempty"` // months since the year 0
@@ -11,13 +11,14 @@ type Identity struct {
 	Clock   int       `json:"clock,omitempty"`
 }
 
-// A Memory is what is left of a plan at a time: which occurrences it has decided. It is as long as occurrences are moved
-// past that time, and does not need the calendars by which that was so. With it a plan is continued where nobody has the
-// plan before it; see [Continue].
+// A Memory is what is left of a plan at a time: which occurrences it has decided. It is as long as occurrences are
+// moved past that time, and does not need the calendars by which that was so. With it a plan is continued where nobody
+// has the plan before it; see [Continue].
 type Memory struct {
-	Until time.Time  `json:"until"`           // what is nominally due up to here is decided
-	Late  []Identity `json:"late,omitempty"`  // but not these, which are due later
-	Early []Identity `json:"early,omitempty"` // and these, which were due earlier; and working days of this month and later ones
+	Until time.Time  `json:"until"`          // what is nominally due up to here is decided
+	Late  []Identity `json:"late,omitempty"` // but not these, which are due later
+	// Early are decided, too: those that were due earlier, and working days of this month and later ones.
+	Early []Identity `json:"early,omitempty"`
 }
 
 // known is the identity as the plan has it.

@@ -35,9 +35,11 @@ func Workflow(ctx workflow.Context, in Input) error {
 	}
 	c := &kept{Input: in}
 	err := errors.Join(
-		workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryStatus, func() (job.KeptCalendar, error) { return c.KeptCalendar, nil },
+		workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryStatus,
+			func() (job.KeptCalendar, error) { return c.KeptCalendar, nil },
 			workflow.QueryHandlerOptions{Description: "the calendar"}),
-		workflow.SetQueryHandlerWithOptions(ctx, workflows.QuerySummary, func() (job.KeptCalendar, error) { return c.Summary(), nil },
+		workflow.SetQueryHandlerWithOptions(ctx, workflows.QuerySummary,
+			func() (job.KeptCalendar, error) { return c.Summary(), nil },
 			workflow.QueryHandlerOptions{Description: "the calendar without its days"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdatePut, c.put,
 			workflow.UpdateHandlerOptions{Validator: c.mayPut, Description: "replace the calendar"}),
@@ -74,7 +76,8 @@ func (c *kept) run(ctx workflow.Context, end workflow.ReceiveChannel) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	if end.Len() == 0 {
 		removed := workflows.Registration{Name: c.Key.Name, Number: c.Registration}
-		err := workflow.SignalExternalWorkflow(ctx, c.Key.Scope.CalendarsWorkflowID(), "", workflows.SignalRemoved, removed).Get(ctx, nil)
+		list := c.Key.Scope.CalendarsWorkflowID()
+		err := workflow.SignalExternalWorkflow(ctx, list, "", workflows.SignalRemoved, removed).Get(ctx, nil)
 		if err != nil {
 			workflow.GetLogger(ctx).Info("the list of calendars was not notified that the calendar is gone",
 				"calendar", c.Key.ARMID(), "error", err)

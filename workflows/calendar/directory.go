@@ -29,7 +29,8 @@ func Directory(ctx workflow.Context, in DirectoryInput) error {
 	}
 	d := &directory{DirectoryInput: in}
 	err := errors.Join(
-		workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryCalendars, func() ([]workflows.Registration, error) { return d.Names, nil },
+		workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryCalendars,
+			func() ([]workflows.Registration, error) { return d.Names, nil },
 			workflow.QueryHandlerOptions{Description: "the names of the calendars"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateRegister, d.register,
 			workflow.UpdateHandlerOptions{Validator: d.mayRegister, Description: "reserve a name for a new calendar"}),
@@ -52,7 +53,8 @@ func (d *directory) run(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx) // a cancellation is ignored: the calendars stay listed
 	for d.changes < registrationsPerRun || d.removed.Len() > 0 || !workflow.AllHandlersFinished(ctx) {
 		err := workflow.Await(ctx, func() bool {
-			return d.removed.Len() > 0 || d.end.Len() > 0 || d.changes >= registrationsPerRun && workflow.AllHandlersFinished(ctx)
+			return d.removed.Len() > 0 || d.end.Len() > 0 ||
+				d.changes >= registrationsPerRun && workflow.AllHandlersFinished(ctx)
 		})
 		if err != nil {
 			return err
@@ -77,8 +79,10 @@ func (d *directory) run(ctx workflow.Context) error {
 func (d *directory) leave(ctx workflow.Context) {
 	for _, r := range d.Names {
 		k := d.Scope.Calendar(r.Name)
-		if err := workflow.SignalExternalWorkflow(ctx, k.WorkflowID(), "", workflows.SignalEnd, nil).Get(ctx, nil); err != nil {
-			workflow.GetLogger(ctx).Info("a calendar was gone before its job collection", "calendar", k.ARMID(), "error", err)
+		err := workflow.SignalExternalWorkflow(ctx, k.WorkflowID(), "", workflows.SignalEnd, nil).Get(ctx, nil)
+		if err != nil {
+			workflow.GetLogger(ctx).Info("a calendar was gone before its job collection",
+				"calendar", k.ARMID(), "error", err)
 		}
 	}
 	d.Names = nil
@@ -104,13 +108,14 @@ func (d *directory) room(name string) error {
 		return workflows.Refuse(workflows.ErrTypeGone, "the job collection is being deleted")
 	}
 	if _, found := d.find(name); !found && len(d.Names) >= job.MaxCalendars {
-		return workflows.Refusef(workflows.ErrTypeFull, "There are %d calendars already, which is the limit. Delete one first.", len(d.Names))
+		return workflows.Refusef(workflows.ErrTypeFull,
+			"There are %d calendars already, which is the limit. Delete one first.", len(d.Names))
 	}
 	return nil
 }
 
-// register registers a name, once more if it is registered already: it is then the first spelling that counts, and a new
-// number.
+// register registers a name, once more if it is registered already: it is then the first spelling that counts, and a
+// new number.
 func (d *directory) register(ctx workflow.Context, name string) (workflows.Registration, error) {
 	if err := d.room(name); err != nil {
 		return workflows.Registration{}, err
@@ -118,11 +123,11 @@ func (d *directory) register(ctx workflow.Context, name string) (workflows.Regis
 	d.changes++
 	d.Last = max(int(workflow.Now(ctx).UnixMicro()), d.Last+1000)
 	r := workflows.Registration{Name: name, Number: d.Last}
-	if i, found := d.find(name); found {
+	i, found := d.find(name)
+	if found {
 		d.Names[i].Number = r.Number
 		return d.Names[i], nil
-	} else { //nolint:revive // i is where the name belongs
-		d.Names = slices.Insert(d.Names, i, r)
 	}
+	d.Names = slices.Insert(d.Names, i, r)
 	return r, nil
 }

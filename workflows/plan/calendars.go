@@ -9,9 +9,9 @@ import (
 	"almanac/recurrence/calendars"
 )
 
-// A job with calendars is planned where these can be read, and not in its workflow. Its plan has due times, as each plan
-// does; notes have what calendars say of them. Of the calendars it has their names and versions, and the days that moved
-// or dropped an occurrence.
+// A job with calendars is planned where these can be read, and not in its workflow. Its plan has due times, as each
+// plan does; notes have what calendars say of them. Of the calendars it has their names and versions, and the days
+// that moved or dropped an occurrence.
 
 // Calendars are what the answer to a [Request] needs beside it if the job has calendars.
 type Calendars struct {
@@ -37,8 +37,8 @@ type Note struct {
 	Beyond   []string            `json:"beyond,omitempty"`   // calendars whose horizon it is behind
 }
 
-// AnswerBy is [Request.Answer] for a job with calendars. Its plan has at least two occurrences, and those of the next 24
-// hours, so that it goes on for a while when a calendar cannot be read.
+// AnswerBy is [Request.Answer] for a job with calendars. Its plan has at least two occurrences, and those of the next
+// 24 hours, so that it goes on for a while when a calendar cannot be read.
 func (r *Request) AnswerBy(c Calendars) (Plan, error) { return r.answer(&c) }
 
 const (

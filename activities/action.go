@@ -60,7 +60,7 @@ func (in *Input) FailureAfter(end *Ending, attempts int) *template.Failure {
 }
 
 // held reports whether an attempt that begins at the given time is held until its due time.
-func (in *Input) held(begins time.Time) bool { return in.Execution.Due.After(begins) }
+func (in *Input) held(begins time.Time) bool { return in.Execution.Begin().After(begins) }
 
 // Output is the result of an action that succeeded, or of an attempt that ended before it was sent
 // because the job was changed, the worker stopped, or the server did not answer. The latter is not an

@@ -73,7 +73,7 @@ func leaseLeft(l *lease.Lease) int {
 // counts as lost asks no more. A lease that is longer than the heartbeat timeout needs a longer one.
 func (r *Runner) fence(ctx context.Context, in *Input, recorded []job.Attempt, least time.Duration, h *heldAttempt, c *lossClock) (*lease.Lease, error) {
 	for {
-		if least > leaseTime && max(0, in.Execution.Due.Sub(r.Clock.Now()))+least > c.timeout {
+		if least > leaseTime && max(0, in.Execution.Begin().Sub(r.Clock.Now()))+least > c.timeout {
 			r.lengthen(ctx, c)
 		}
 		var lost time.Time
@@ -84,7 +84,7 @@ func (r *Runner) fence(ctx context.Context, in *Input, recorded []job.Attempt, l
 		if err != nil {
 			return nil, err
 		}
-		start, length := time.Now(), max(0, in.Execution.Due.Sub(r.Clock.Now()))+least
+		start, length := time.Now(), max(0, in.Execution.Begin().Sub(r.Clock.Now()))+least
 		if c.timeout > 0 { // after that the attempt counts as lost
 			length = min(length, c.timeout)
 		}

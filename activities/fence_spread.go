@@ -85,13 +85,13 @@ func (r *Runner) awaitFence(ctx context.Context, in *Input, h *heldAttempt, c *l
 		windows = windows[1:]
 	}
 	for _, window := range windows {
-		if err := r.waitUntil(ctx, in.Execution.Due.Add(-mostMargin-window)); err != nil {
+		if err := r.waitUntil(ctx, in.Execution.Begin().Add(-mostMargin-window)); err != nil {
 			return err
 		}
 		first, last := fenceSpread(r.holds.size(h), r.pace.time(), h.window)
-		ahead := max(last+time.Duration(h.spread*float64(first-last)), r.Clock.Until(in.Execution.Due)-c.until(fenceToLoss))
+		ahead := max(last+time.Duration(h.spread*float64(first-last)), r.Clock.Until(in.Execution.Begin())-c.until(fenceToLoss))
 		if ahead > mostMargin+maxWindowOnce || window == maxWindowOnce {
-			return r.waitUntil(ctx, in.Execution.Due.Add(-ahead))
+			return r.waitUntil(ctx, in.Execution.Begin().Add(-ahead))
 		}
 	}
 	return nil
@@ -101,7 +101,7 @@ func (r *Runner) awaitFence(ctx context.Context, in *Input, h *heldAttempt, c *l
 // large for the window: thousands that are lost and made again would take the time that the fences of the others need.
 // It does so before the window begins, as fast as the server would take the fences.
 func (r *Runner) outlast(ctx context.Context, in *Input, h *heldAttempt, c *lossClock) error {
-	due := in.Execution.Due
+	due := in.Execution.Begin()
 	if err := r.waitUntil(ctx, due.Add(-outlastAhead)); err != nil {
 		return err
 	}

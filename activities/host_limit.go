@@ -54,7 +54,7 @@ func (r *Runner) awaitHost(ctx context.Context, in *Input, recorded []job.Attemp
 	key := hostKey(&in.Action)
 	for r.hosts.Full(key, r.PerHost) {
 		near := c.until(2*fullInterval) < 0
-		if r.Clock.Until(in.Execution.Due) < -fullWait || near && !r.beat(ctx, recorded, c) {
+		if r.Clock.Until(in.Execution.Begin()) < -fullWait || near && !r.beat(ctx, recorded, c) {
 			r.hosts.Warn(r.Log, key, in.Action.Host(), r.PerHost)
 			return errHostFull
 		}
@@ -84,7 +84,7 @@ func (r *Runner) hostFullError(ctx context.Context, in *Input, progress *Progres
 			r.Log.DebugContext(ctx, "it is not recorded that an attempt was put off", slog.Any("error", err))
 		}
 	}
-	begin := in.Execution.Due
+	begin := in.Execution.Begin()
 	if progress.Next.After(begin) {
 		begin = progress.Next
 	}

@@ -57,7 +57,7 @@ func (o *outcome) failure() string {
 func (in *Input) attempt(number int) telemetry.Attempt {
 	return telemetry.Attempt{
 		Execution: in.Execution.ID, Job: in.Execution.Job, Collection: in.Execution.Collection, Kind: string(in.Action.Type.Kind()), Host: in.Action.Host(),
-		Number: number, ErrorAction: in.Execution.ActionName == job.ErrorAction, Due: in.Execution.Due,
+		Number: number, ErrorAction: in.Execution.ActionName == job.ErrorAction, Due: in.Execution.Begin(),
 	}
 }
 

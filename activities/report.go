@@ -58,7 +58,7 @@ func (r *Runner) fail(ctx context.Context, o *outcome, attempts []job.Attempt, i
 	delay := retryDelay(err, in.Action.RetryPolicy.Pause(in.SentBefore+len(attempts)))
 	next := r.Clock.Now().Add(delay)
 	info := activity.GetInfo(ctx)
-	if next.Sub(info.ScheduledTime) > job.RetriesWithin && next.Sub(in.Execution.Due) > job.RetriesWithin {
+	if next.Sub(info.ScheduledTime) > job.RetriesWithin && next.Sub(in.Execution.Begin()) > job.RetriesWithin {
 		ended.Next = next
 		return nextRetry(next), ended, nil
 	}

@@ -103,7 +103,7 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 		}
 		return out, nil
 	}
-	begin := in.Execution.Due
+	begin := in.Execution.Begin()
 	switch {
 	case !progress.Next.IsZero():
 		begin = progress.Next
@@ -136,10 +136,10 @@ func (r *Runner) attempt(ctx context.Context, in *Input, progress Progress, c *l
 		return o, nil
 	}
 	ahead := len(progress.Attempts) == 0 && in.held(info.ScheduledTime)
-	if ahead && r.Clock.Until(in.Execution.Due) < -takeUpLimit {
+	if ahead && r.Clock.Until(in.Execution.Begin()) < -takeUpLimit {
 		return &outcome{unsent: errTakenUpLate}, nil
 	}
-	if ahead && r.full(r.Clock.Until(in.Execution.Due)) {
+	if ahead && r.full(r.Clock.Until(in.Execution.Begin())) {
 		return &outcome{unsent: errFull}, nil
 	}
 	if ahead && info.Attempt > 1 {
@@ -170,7 +170,7 @@ func (r *Runner) lost(ctx context.Context, in *Input, attempts []job.Attempt, n 
 	info := activity.GetInfo(ctx)
 	since := info.ScheduledTime
 	if in.held(since) {
-		since = in.Execution.Due
+		since = in.Execution.Begin()
 	}
 	for range max(1, min(n, in.MaxAttempts-in.SentBefore-len(attempts))) {
 		attempts = withLost(attempts, since, info.StartedTime)
@@ -185,7 +185,7 @@ func (r *Runner) lost(ctx context.Context, in *Input, attempts []job.Attempt, n 
 
 // holdAndSend waits until the execution is due, passes the fence shortly before, and performs the action once.
 func (r *Runner) holdAndSend(ctx context.Context, in *Input, recorded []job.Attempt, c *lossClock) *outcome {
-	info, due := activity.GetInfo(ctx), in.Execution.Due
+	info, due := activity.GetInfo(ctx), in.Execution.Begin()
 	var h *heldAttempt
 	if in.held(info.StartedTime) {
 		h = r.holds.enter(in.Execution.Collection+"/"+in.Execution.Job, due, r.Clock.Until(due))

@@ -177,9 +177,9 @@ func model(method, path string) (rank int, list, public bool) {
 		return 1, true, false
 	case last == "jobCollections" || last == "upcoming" || last == "summaries" || last == "digests" || last == "jobs" && reads || last == "history" && !strings.Contains(path, "{job}"):
 		return 1, true, false
-	case reads, last == "previewChange" || last == "previewPause" || last == "bulkPreview":
+	case reads, last == "previewChange" || last == "previewPause" || last == "previewBackfill" || last == "bulkPreview":
 		return 1, false, false
-	case last == "bulkEnable" || last == "bulkDisable" || last == "bulkRun" || last == "bulkSkip" || last == "bulkRerun" || last == "run" || last == "rerun" || last == "testNotification" || last == "skip" || last == "unskip" || last == "enable" || last == "disable":
+	case last == "bulkEnable" || last == "bulkDisable" || last == "bulkRun" || last == "bulkSkip" || last == "bulkRerun" || last == "run" || last == "rerun" || last == "testNotification" || last == "skip" || last == "unskip" || last == "backfill" || strings.Contains(path, "/backfills/") || last == "enable" || last == "disable":
 		return 2, false, false
 	}
 	return 3, false, false

@@ -120,12 +120,17 @@ func TestEveryCallReportsItsFailure(t *testing.T) {
 		collections: func(context.Context, string, string, listing.Page) ([]job.Collection, string, error) {
 			return nil, "x", err
 		},
-		putJob:    func(context.Context, job.Key, editJob) (job.Job, bool, error) { return job.Job{}, true, err },
-		patchJob:  func(context.Context, job.Key, editJob) (job.Job, error) { return job.Job{}, err },
-		job:       func(context.Context, job.Key) (job.Job, error) { return job.Job{}, err },
-		deleteJob: func(context.Context, job.Key) error { return err },
-		runJob:    func(context.Context, job.Key) error { return err },
-		skip:      func(context.Context, job.Key, job.SkipRequest) (job.Job, error) { return job.Job{}, err },
+		putJob:         func(context.Context, job.Key, editJob) (job.Job, bool, error) { return job.Job{}, true, err },
+		patchJob:       func(context.Context, job.Key, editJob) (job.Job, error) { return job.Job{}, err },
+		job:            func(context.Context, job.Key) (job.Job, error) { return job.Job{}, err },
+		deleteJob:      func(context.Context, job.Key) error { return err },
+		runJob:         func(context.Context, job.Key) error { return err },
+		skip:           func(context.Context, job.Key, job.SkipRequest) (job.Job, error) { return job.Job{}, err },
+		backfill:       func(context.Context, job.Key, job.BackfillRequest) (job.Job, error) { return job.Job{}, err },
+		changeBackfill: func(context.Context, job.Key, string, job.BackfillAction) (job.Job, error) { return job.Job{}, err },
+		previewBackfill: func(context.Context, job.Key, job.BackfillRequest) (job.BackfillPreview, error) {
+			return job.BackfillPreview{}, err
+		},
 		previewState: func(context.Context, job.Key, job.State, job.Promise) (preview.Held, error) {
 			return preview.Held{}, err
 		},

@@ -44,6 +44,9 @@ type fake struct {
 	execution         func(ctx context.Context, k job.Key, name string) (job.ExecutionStatus, error)
 	skip              func(ctx context.Context, k job.Key, r job.SkipRequest) (job.Job, error)
 	promised          []job.Promise // of enabling and disabling
+	backfill          func(ctx context.Context, k job.Key, r job.BackfillRequest) (job.Job, error)
+	changeBackfill    func(ctx context.Context, k job.Key, name string, a job.BackfillAction) (job.Job, error)
+	previewBackfill   func(ctx context.Context, k job.Key, r job.BackfillRequest) (job.BackfillPreview, error)
 	previewState      func(ctx context.Context, k job.Key, s job.State, p job.Promise) (preview.Held, error)
 	unskip            func(ctx context.Context, k job.Key, r job.SkipRequest) (job.Job, error)
 	setJobState       func(ctx context.Context, k job.Key, state job.State) (job.Job, error)
@@ -241,6 +244,18 @@ func (f *fake) Execution(ctx context.Context, k job.Key, name string) (job.Execu
 
 func (f *fake) SkipOccurrences(ctx context.Context, k job.Key, r job.SkipRequest) (job.Job, error) {
 	return f.skip(ctx, k, r)
+}
+
+func (f *fake) Backfill(ctx context.Context, k job.Key, r job.BackfillRequest) (job.Job, error) {
+	return f.backfill(ctx, k, r)
+}
+
+func (f *fake) ChangeBackfill(ctx context.Context, k job.Key, name string, a job.BackfillAction) (job.Job, error) {
+	return f.changeBackfill(ctx, k, name, a)
+}
+
+func (f *fake) PreviewBackfill(ctx context.Context, k job.Key, r job.BackfillRequest) (job.BackfillPreview, error) {
+	return f.previewBackfill(ctx, k, r)
 }
 
 func (f *fake) PreviewState(ctx context.Context, k job.Key, s job.State, p job.Promise) (preview.Held, error) {

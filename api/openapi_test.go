@@ -190,6 +190,21 @@ func (m *backend) scheduler(t testing.TB) *fake {
 			return failedSoFar(k, name), m.err
 		},
 		skip: func(_ context.Context, k job.Key, _ job.SkipRequest) (job.Job, error) { return daily(t, k), m.err },
+		backfill: func(_ context.Context, k job.Key, r job.BackfillRequest) (job.Job, error) {
+			j := daily(t, k)
+			j.Backfills = []job.Backfill{{BackfillRequest: r, State: job.BackfillRunning, Total: 7, At: r.From}}
+			return j, m.err
+		},
+		changeBackfill: func(_ context.Context, k job.Key, name string, _ job.BackfillAction) (job.Job, error) {
+			j := daily(t, k)
+			since := at("2026-01-01T00:00:00Z")
+			r := job.BackfillRequest{Name: name, From: since, Until: since.Add(time.Hour)}
+			j.Backfills = []job.Backfill{{BackfillRequest: r, State: job.BackfillPaused, Total: 7, At: since}}
+			return j, m.err
+		},
+		previewBackfill: func(context.Context, job.Key, job.BackfillRequest) (job.BackfillPreview, error) {
+			return job.BackfillPreview{Total: 7}, m.err
+		},
 		previewState: func(context.Context, job.Key, job.State, job.Promise) (preview.Held, error) {
 			return preview.Held{Count: 1, Runs: 1, AtOnce: 1, Occurrences: []preview.HeldOccurrence{{Due: at("2026-01-02T00:00:00Z"), Runs: true}}}, m.err
 		},
@@ -321,12 +336,23 @@ type trigger struct {
 	flooded bool // its caller has sent too many requests
 }
 
+// required returns the query parameters without which a request is refused, with their examples.
+func required(op *openapi3.Operation) (query string) {
+	for _, p := range op.Parameters {
+		if p.Value.In == "query" && p.Value.Required && p.Value.Name != "api-version" {
+			text, _ := p.Value.Example.(string)
+			query += "&" + p.Value.Name + "=" + text
+		}
+	}
+	return query
+}
+
 // triggers returns requests for every answer that an operation may have.
 func triggers(path, method string, op *openapi3.Operation, server *openapi3.Server) []trigger {
 	target := strings.NewReplacer(
-		"{subscriptionId}", "s1", "{resourceGroupName}", "g1", "{jobCollectionName}", "c1", "{jobName}", "j1", "{calendarName}", "SE", "{operationId}", "o1", "{executionName}", "1-2", "{file}", "index.js",
+		"{subscriptionId}", "s1", "{resourceGroupName}", "g1", "{jobCollectionName}", "c1", "{jobName}", "j1", "{calendarName}", "SE", "{operationId}", "o1", "{executionName}", "1-2", "{backfill}", "week5", "{file}", "index.js",
 	).Replace(server.URL + path)
-	plain := trigger{method: method, target: target + version, body: append(examples(op), "{}")[0]}
+	plain := trigger{method: method, target: target + version + required(op), body: append(examples(op), "{}")[0]}
 	with := func(change func(p *trigger)) trigger {
 		p := plain
 		change(&p)

@@ -26,6 +26,7 @@ const (
 	rerun            = "/rerun"
 	testNotification = "/testNotification"
 	executions       = "executions"
+	backfills        = "backfills"
 
 	// Operations returns the state of an operation in a collection, operationResults answers as the original request
 	// would.
@@ -84,6 +85,9 @@ var (
 	selected      = route.Takes{Query: []string{"$skiptoken"}, Body: true}
 	tokens        = route.Takes{Query: []string{"$skiptoken"}}
 	whichRuns     = route.Takes{Query: []string{"due", "next", "from", "until"}}
+	someTime      = route.Takes{Query: []string{"from", "until"}}
+	somePace      = route.Takes{Query: []string{"from", "until", "name", "atOnce", "every"}}
+	action        = route.Takes{Query: []string{"action"}}
 	enabling      = route.Takes{Query: []string{"recover", "atOnce"}}
 	disabling     = route.Takes{Query: []string{"note", "until", "recover", "atOnce"}}
 	pausing       = route.Takes{Query: []string{"action", "note", "until", "recover", "atOnce"}}
@@ -219,6 +223,11 @@ func (s *server) jobRoutes() []endpoint {
 			to(s.enableJob)},
 		{inGroup, post, oneJob + "/disable", "Disable a job", at(access.DisableJobs), disabling,
 			to(s.disableJob)},
+		{inGroup, post, oneJob + "/previewBackfill", "See which occurrences of a job a backfill would run", at(access.ReadJobs),
+			someTime, to(s.previewBackfill)},
+		{inGroup, post, oneJob + "/backfill", "Run past occurrences of a job", run, somePace, to(s.backfill)},
+		{inGroup, get, oneJob + "/" + backfills, "List the backfills of a job", at(access.ReadJobs), nothing, to(s.listBackfills)},
+		{inGroup, post, oneJob + "/" + backfills + "/:id", "Pause, resume or end a backfill", run, action, to(s.changeBackfill)},
 		{inGroup, post, oneJob + "/previewPause", "See what disabling or enabling a job holds and runs", at(access.ReadJobs),
 			pausing, to(s.previewPause)},
 		{inGroup, post, oneJob + "/prune", "Prune a job that its owner does not have any more", at(access.DeleteJobs), taggedBody,

@@ -31,6 +31,7 @@ type Scheduler interface {
 	Operations
 	Jobs
 	Pauses
+	Backfills
 	Runs
 	Histories
 	Summaries

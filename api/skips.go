@@ -100,6 +100,19 @@ func timeIn(values url.Values, name string) (time.Time, error) {
 	return at, nil
 }
 
+// durationIn returns a duration of a query, such as PT10S; 0 if there is none.
+func durationIn(values url.Values, name string) (time.Duration, error) {
+	given := values[name]
+	if len(given) == 0 {
+		return 0, nil
+	}
+	d, err := iso8601.ParseDuration(given[0])
+	if err != nil || len(given) > 1 {
+		return 0, badQuery(name, fields.Invalid, given[0], "one value, a duration such as PT10S")
+	}
+	return d, nil
+}
+
 // numberIn returns a number of a query; 0 if there is none.
 func numberIn(values url.Values, name string, least, most int) (int, error) {
 	given := values[job.NormalizeName(name)]

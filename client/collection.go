@@ -21,11 +21,12 @@ type Collection struct {
 
 // CollectionProperties are the plan of a job collection, its quota, and whether its jobs run.
 type CollectionProperties struct {
-	SKU           SKU             `json:"sku"`
-	State         CollectionState `json:"state,omitempty"` // CollectionEnabled by default
-	Quota         *Quota          `json:"quota,omitempty"`
-	Notifications []Notification  `json:"notifications,omitempty"`
-	Disabled      *Disabled       `json:"disabled,omitempty"` // ignored in requests
+	SKU            SKU             `json:"sku"`
+	State          CollectionState `json:"state,omitempty"` // CollectionEnabled by default
+	Quota          *Quota          `json:"quota,omitempty"`
+	Notifications  []Notification  `json:"notifications,omitempty"`
+	FlexibleWindow string          `json:"flexibleWindow,omitempty"` // of jobs that have none
+	Disabled       *Disabled       `json:"disabled,omitempty"`       // ignored in requests
 }
 
 // A SKU names a plan: Free, Standard, Premium, P10Premium or P20Premium.

@@ -32,13 +32,15 @@ func (w Window) query() url.Values {
 
 // A Forecast says how many occurrences come due in a window.
 type Forecast struct {
-	From        time.Time        `json:"from"`
-	Until       time.Time        `json:"until"`    // the end of what was counted
-	Complete    bool             `json:"complete"` // that is the end of the window
-	Step        string           `json:"step"`
-	Due         int              `json:"due"`
-	Steps       []ForecastStep   `json:"steps"`   // those in which something is due
-	Fullest     []ForecastSecond `json:"fullest"` // the 8 fullest seconds
+	From     time.Time        `json:"from"`
+	Until    time.Time        `json:"until"`    // the end of what was counted
+	Complete bool             `json:"complete"` // that is the end of the window
+	Step     string           `json:"step"`
+	Due      int              `json:"due"`
+	Steps    []ForecastStep   `json:"steps"`   // those in which something is due
+	Fullest  []ForecastSecond `json:"fullest"` // the 8 fullest seconds
+	// Unspread is the fullest second if no job had a flexible window; nil if none has.
+	Unspread    *ForecastFullest `json:"unspread,omitempty"`
 	Hosts       []ForecastCount  `json:"hosts"`
 	Collections []ForecastCount  `json:"collections"` // by "resource group/name"
 	Jobs        int              `json:"jobs"`

@@ -46,8 +46,10 @@ type HistoryProperties struct {
 	RetryCount            int        `json:"retryCount"`  // 0 for the first attempt
 	RepeatCount           int        `json:"repeatCount"` // the number of the execution; 0 for one that was not begun
 	ActionName            ActionName `json:"actionName"`
-	Caller                string     `json:"caller,omitempty"`    // who ran the job by hand
-	Recovered             bool       `json:"recovered,omitempty"` // it was held while the job or its collection was disabled
+	Caller                string     `json:"caller,omitempty"`      // who ran the job by hand
+	PlannedStart          time.Time  `json:"plannedStart,omitzero"` // by the flexible window of the job
+	Recovered             bool       `json:"recovered,omitempty"`   // it was held while the job or its collection was disabled
+	Backfill              string     `json:"backfill,omitempty"`    // that ran it
 }
 
 // History returns the history of a job, newest first: an entry for every attempt, and for every occurrence that was not

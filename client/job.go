@@ -40,8 +40,11 @@ type JobProperties struct {
 	// Notifications are sent in place of those of the job collection. Nil stands for those, and an empty list for none.
 	Notifications []Notification `json:"notifications,omitzero"`
 
-	DisableAfter int        `json:"disableAfter,omitempty"` // failures in a row; 0: never
-	Status       *JobStatus `json:"status,omitempty"`       // ignored in requests
+	DisableAfter int `json:"disableAfter,omitempty"` // failures in a row; 0: never
+	// FlexibleWindow, such as PT5M, is how long after its due time an occurrence starts at most, by a hash of the name; "": as
+	// the job collection says.
+	FlexibleWindow string     `json:"flexibleWindow,omitempty"`
+	Status         *JobStatus `json:"status,omitempty"` // ignored in requests
 }
 
 // A JobState says whether a job runs.

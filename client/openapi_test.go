@@ -48,6 +48,7 @@ var types = map[string]any{
 	"Change": client.Change{}, "ChangeProperties": client.ChangeProperties{}, "Difference": client.Difference{},
 	"LastDay": client.Day{},
 	"Held":    client.Held{}, "Disabled": client.Disabled{},
+	"Backfill": client.Backfill{}, "BackfillPreview": client.BackfillPreview{},
 	"JobTrial": client.Trial{}, "WorkerList": client.Workers{}, "Worker": client.Worker{}, "TimeSpan": client.TimeSpan{}, "JobSummary": client.Summary{}, "JobDigest": client.Digest{}, "Owner": client.Owner{}, "BulkQuestion": client.BulkQuestion{}, "BulkPreview": client.BulkPreview{}, "BulkJob": client.BulkJob{}, "BulkResult": client.BulkResult{}, "JobChangePreview": client.ChangePreview{}, "JobChangeRun": client.ChangeRun{}, "Forecast": client.Forecast{}, "ForecastStep": client.ForecastStep{}, "ForecastSecond": client.ForecastSecond{},
 	"ForecastFullest": client.ForecastFullest{}, "ForecastCount": client.ForecastCount{}, "RerunResult": client.Rerun{}, "UpcomingDefinition": client.Upcoming{}, "OperationStatus": client.Operation{},
 	"RecurrencePreview": client.Preview{}, "RecurrencePreviewResult": client.PreviewResult{},
@@ -63,7 +64,7 @@ var others = map[string]string{
 	"BasicAuthentication": "HttpAuthentication", "ClientCertAuthentication": "HttpAuthentication", "OAuthAuthentication": "HttpAuthentication",
 	"NoAuthentication": "HttpAuthentication", "NotificationDeliveries": "a list of Delivery",
 	"JobCollectionListResult": "Page", "CalendarListResult": "Page", "JobListResult": "Page", "JobHistoryListResult": "Page", "HistoryAcrossListResult": "Page",
-	"ChangeListResult": "Page", "RerunListResult": "Page", "UpcomingListResult": "Page", "JobSummaryListResult": "Summaries", "BulkListResult": "Page", "OwnerBinding": "Owner", "JobPruning": "a text", "JobDigestListResult": "Page", "BulkSelection": "a text",
+	"ChangeListResult": "Page", "RerunListResult": "Page", "UpcomingListResult": "Page", "JobSummaryListResult": "Summaries", "BulkListResult": "Page", "OwnerBinding": "Owner", "JobPruning": "a text", "JobDigestListResult": "Page", "BulkSelection": "a text", "BackfillList": "a list of Backfill",
 }
 
 // absent are members that a type leaves out, with the reason.
@@ -202,6 +203,16 @@ var calls = map[string]func(context.Context, *client.Client) error{
 	},
 	"Jobs_Skip": func(ctx context.Context, c *client.Client) error {
 		return second(c.SkipOccurrences(ctx, "c", "j", client.Occurrences{Next: 2}))
+	},
+	"Jobs_PreviewBackfill": func(ctx context.Context, c *client.Client) error {
+		return second(c.PreviewBackfill(ctx, "c", "j", client.BackfillRequest{From: time.Unix(0, 0), Until: time.Unix(9, 0)}))
+	},
+	"Jobs_Backfill": func(ctx context.Context, c *client.Client) error {
+		return second(c.Backfill(ctx, "c", "j", client.BackfillRequest{From: time.Unix(0, 0), Until: time.Unix(9, 0), Name: "b", AtOnce: 2, Every: 10 * time.Second}))
+	},
+	"Jobs_ListBackfills": func(ctx context.Context, c *client.Client) error { return second(c.Backfills(ctx, "c", "j")) },
+	"Jobs_ChangeBackfill": func(ctx context.Context, c *client.Client) error {
+		return second(c.ChangeBackfill(ctx, "c", "j", "b", "end"))
 	},
 	"Jobs_PreviewPause": func(ctx context.Context, c *client.Client) error {
 		return second(c.PreviewPause(ctx, "c", "j", "disable", client.Pause{Until: time.Unix(1e10, 0), Recover: client.RecoverAll, AtOnce: 3}))

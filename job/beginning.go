@@ -25,7 +25,7 @@ type Split struct {
 // Split returns what the execution waited for that begins with the record, which [Record.Lateness] is of. Send is no part
 // of the lateness; the others make it up.
 func (r *Record) Split() Split {
-	late := max(0, r.Start.Sub(r.Due))
+	late := max(0, r.Start.Sub(r.Begin()))
 	s := Split{Worker: min(late, time.Duration(r.Taken)*time.Millisecond), Send: time.Duration(r.Sent) * time.Microsecond}
 	s.Server = min(late-s.Worker, time.Duration(r.Asked)*time.Millisecond)
 	if r.PutOff > 0 { // since its host had no place: when a worker took it first is not known

@@ -27,6 +27,9 @@ type CollectionProperties struct {
 
 	Notifications []Notification `json:"notifications,omitempty"`
 
+	// of its jobs that have none of their own: see [Definition]
+	FlexibleWindow Duration `json:"flexibleWindow,omitempty" field:"rule=flexibleWindow"`
+
 	_ struct{} `ignore:"disabled"` // clients send back what they read
 }
 

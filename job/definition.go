@@ -23,6 +23,9 @@ type Definition struct {
 	// failures in a row after which the job is disabled; 0: never
 	DisableAfter int `json:"disableAfter,omitempty" field:"min=1,max=1000,quoted"`
 
+	// each occurrence starts within this time after it is due: see [Spread]; "": as the collection says
+	FlexibleWindow Duration `json:"flexibleWindow,omitempty" field:"rule=flexibleWindow"`
+
 	Local *LocalTimes `json:"local,omitempty" field:"stored"`
 
 	// Owner is the id of the directory of job files that the job belongs to; "" if it was made by other means. Only who

@@ -71,6 +71,8 @@ type Job struct {
 
 	// Pruning is set while the job is pruned.
 	Pruning *Pruning `json:"pruning,omitempty"`
+	// Backfills are those of the job, oldest first: the last few that have ended, and the one that has not.
+	Backfills []Backfill `json:"backfills,omitempty"`
 
 	// Planned are the next occurrences, oldest first, if they follow from the job's time zone, with the offsets from
 	// UTC by which they were planned: a reader's time zones may be of another release. Only queries answer with them.
@@ -93,6 +95,8 @@ type Job struct {
 type Ahead struct {
 	Due  []time.Time `json:"due"`            // oldest first
 	Next *Time       `json:"next,omitempty"` // NextExecutionTime after all of them are due
+	// how long after their due times they start, by the job's flexible window
+	Delay time.Duration `json:"delay,omitempty"`
 }
 
 // At returns the job with its status at a given time: occurrences dispatched ahead that are due by then
@@ -106,14 +110,14 @@ func (j Job) At(now time.Time) Job {
 		return j
 	}
 	for i, due := range ahead.Due {
-		if due.After(now) {
+		if due.Add(ahead.Delay).After(now) {
 			break
 		}
 		s := &j.Status
 		s.ExecutionCount++
 		j.Started, j.Decided = j.Started+1, due
-		if last := s.LastExecutionTime; last == nil || last.Before(due) { // a manual run may have started later
-			s.LastExecutionTime = NewTime(due)
+		if last, began := s.LastExecutionTime, due.Add(ahead.Delay); last == nil || last.Before(began) { // a manual run may have started later
+			s.LastExecutionTime = NewTime(began)
 		}
 		if s.NextExecutionTime = ahead.Next; i+1 < len(ahead.Due) {
 			s.NextExecutionTime = NewTime(ahead.Due[i+1])
@@ -146,6 +150,18 @@ type Execution struct {
 	Caller string `json:"caller,omitempty"`
 	// it was held while the job or its collection was disabled, and ran when that was over
 	Recovered bool `json:"recovered,omitempty"`
+	// when it is to start, if that is later than Due, by the job's flexible window
+	PlannedStart time.Time `json:"plannedStart,omitzero"`
+	// name of the backfill that ran it; "" for none
+	Backfill string `json:"backfill,omitempty"`
+}
+
+// Begin returns when the execution is to start: its planned start, or else its due time.
+func (e *Execution) Begin() time.Time {
+	if e.PlannedStart.IsZero() {
+		return e.Due
+	}
+	return e.PlannedStart
 }
 
 // An Attempt is the record of one attempt of an action.
@@ -186,7 +202,7 @@ type Rest struct {
 // Lateness returns how long after its due time an execution began. ok is false for an entry that does not begin an
 // execution: a retry, an error action, or an occurrence that was not run.
 func (r *Record) Lateness() (late time.Duration, ok bool) {
-	return r.Start.Sub(r.Due), r.Outcome.Ran() && r.ActionName == MainAction && r.Number == 1 && !r.Due.IsZero() && !r.Recovered
+	return r.Start.Sub(r.Begin()), r.Outcome.Ran() && r.ActionName == MainAction && r.Number == 1 && !r.Due.IsZero() && !r.Recovered && r.Backfill == ""
 }
 
 // Ordinal numbers the attempts of a job: by execution, then main before error action, then attempt. Records of a job

@@ -58,12 +58,19 @@ func (e *ExecutionEnd) Late() time.Duration {
 	if e.Began.IsZero() {
 		return -1
 	}
-	return max(0, e.Began.Sub(e.Due))
+	if e.Recovered || e.Backfill != "" { // it was not to begin when it was due
+		return 0
+	}
+	return max(0, e.Began.Sub(e.Begin()))
 }
 
 // Mark returns the execution for [Recent].
 func (e *ExecutionEnd) Mark() Mark {
-	return Mark{Due: e.Due, Manual: e.Manual, Outcome: OutcomeOf(e.Failed), Late: e.Late()}
+	due := e.Due
+	if e.Backfill != "" { // it counts when it ran
+		due = e.Ended
+	}
+	return Mark{Due: due, Manual: e.Manual, Outcome: OutcomeOf(e.Failed), Late: e.Late()}
 }
 
 // Add adds the end of an execution, and sets its FailedBefore. Executions count in the order in which they end, manual

@@ -36,8 +36,10 @@ type Outline struct {
 	Skips      []time.Time `json:"skips,omitempty"` // due times of occurrences that were skipped
 	// times in which all are
 	SkipWindows []SkipWindow `json:"skipWindows,omitempty"`
-	Inactive    bool         `json:"inactive,omitempty"` // no occurrence comes due after Irregular
-	Disabled    bool         `json:"disabled,omitempty"` // nor will one, whatever becomes of the job's collection
+	// how long after its due time an occurrence starts, by the job's flexible window
+	Delay    time.Duration `json:"delay,omitempty"`
+	Inactive bool          `json:"inactive,omitempty"` // no occurrence comes due after Irregular
+	Disabled bool          `json:"disabled,omitempty"` // nor will one, whatever becomes of the job's collection
 
 	// State, Generation, Type and Host are those of the job and its action, for lists. A job that is over as its
 	// timetable says is enabled here.

@@ -120,6 +120,8 @@ type CollectionState struct {
 	Generation int                 `json:"generation"`         // of the collection
 	Disabled   bool                `json:"disabled,omitempty"` // the collection is not enabled
 	Rules      []notification.Rule `json:"rules,omitempty"`    // of the collection's notifications
+	// of jobs that have none of their own
+	FlexibleWindow job.Duration `json:"flexibleWindow,omitempty"`
 	// by whom and until when it is disabled, if that holds what comes due
 	Pause *job.Disabling `json:"pause,omitempty"`
 	// of an enabled collection: what is to be recovered of what was held; nil: what the pause promised

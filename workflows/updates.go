@@ -16,9 +16,12 @@ const (
 	UpdateUnskip  = "unskip"  // likewise
 	UpdatePrune   = "prune"   // takes a PruneRequest
 	UpdateRestore = "restore" // takes a pruned job back; perhaps with a generation
-	UpdateEnable  = "enable"
-	UpdateDisable = "disable"
-	UpdateDelete  = "delete"
+	// UpdateBackfill takes a job.BackfillRequest, and UpdateChangeBackfill a BackfillChange; both return a job.Job.
+	UpdateBackfill       = "backfill"
+	UpdateChangeBackfill = "changeBackfill"
+	UpdateEnable         = "enable"
+	UpdateDisable        = "disable"
+	UpdateDelete         = "delete"
 	// UpdateTest sends a test of notifications. It returns []notification.Delivery. A Collection takes it, too, with
 	// the name of a job.
 	UpdateTest = "testNotification"
@@ -91,6 +94,8 @@ var JobUpdates = Updates{
 		Operation: audit.SkipJob, Once: true},
 	{Name: UpdateUnskip, Description: "run the next skipped occurrence after all; with a time, the one that is due then",
 		Operation: audit.UnskipJob, Once: true},
+	{Name: UpdateBackfill, Description: "run the occurrences of a time", Operation: audit.BackfillJob, Once: true},
+	{Name: UpdateChangeBackfill, Description: "pause, resume or end a backfill", Operation: audit.BackfillJob, Once: true},
 	{Name: UpdateRerun, Description: "run the job again if its last execution failed",
 		Operation: audit.RunJob, Once: true},
 	// Its operation depends on what has changed; see package trail.

@@ -17,6 +17,7 @@ type Forecast struct {
 	Due         int        `json:"due"`
 	Steps       []Step     `json:"steps"`
 	Fullest     []Second   `json:"fullest"`
+	Unspread    *Fullest   `json:"unspread,omitempty"`
 	Hosts       []DueCount `json:"hosts"`
 	Collections []DueCount `json:"collections"`
 	Jobs        int        `json:"jobs"`
@@ -68,6 +69,9 @@ func NewForecast(q listing.ForecastQuery, f listing.Forecast, done *bool) Foreca
 			Time: job.NewTime(s.Time), Due: s.Due, Fullest: Fullest{job.NewTime(s.FullestTime), s.Fullest},
 			Host: most(s.Host), Collection: most(s.Collection),
 		}
+	}
+	if f.Unspread != nil {
+		r.Unspread = &Fullest{job.NewTime(f.Unspread.Time), f.Unspread.Due}
 	}
 	if done != nil {
 		r.Occurrences = new(Seconds(f.Times))

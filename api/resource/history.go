@@ -29,7 +29,9 @@ type HistoryProperties struct {
 	RepeatCount           int            `json:"repeatCount"` // from 1; 0 for an occurrence that was dropped
 	ActionName            job.ActionName `json:"actionName"`
 	Caller                string         `json:"caller,omitempty"` // of a manual run
+	PlannedStart          *job.Time      `json:"plannedStart,omitempty"`
 	Recovered             bool           `json:"recovered,omitempty"`
+	Backfill              string         `json:"backfill,omitempty"`
 }
 
 // History returns the form of an entry of the history of the job k.
@@ -47,7 +49,9 @@ func (s Shown) History(k job.Key, r job.Record) History {
 			RepeatCount:           r.Repeat,
 			ActionName:            r.ActionName,
 			Caller:                r.Caller,
+			PlannedStart:          job.NewTime(r.PlannedStart),
 			Recovered:             r.Recovered,
+			Backfill:              r.Backfill,
 		},
 	}
 }

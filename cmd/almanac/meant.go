@@ -101,7 +101,7 @@ var otherCommands = map[string]map[string][]string{
 }
 
 // ofJobs are words that a user may type who forgets the word job.
-var ofJobs = []string{"run", "enable", "disable", "skip", "unskip", "rerun", "delete", "list", "get", "create", "edit", "history", "next", "why", "watch"}
+var ofJobs = []string{"run", "enable", "disable", "skip", "unskip", "backfill", "rerun", "delete", "list", "get", "create", "edit", "history", "next", "why", "watch"}
 
 // meantCommand returns a line with what is most likely meant by a word where a command has none, or no argument.
 func meantCommand(cmd *cobra.Command, word string, args []string) string {

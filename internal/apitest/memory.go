@@ -319,6 +319,23 @@ func (m *Memory) SkipOccurrences(ctx context.Context, k job.Key, _ job.SkipReque
 	return m.Job(ctx, k)
 }
 
+// Backfill begins nothing.
+func (m *Memory) Backfill(ctx context.Context, k job.Key, r job.BackfillRequest) (job.Job, error) {
+	j, err := m.Job(ctx, k)
+	j.Backfills = []job.Backfill{{BackfillRequest: r, State: job.BackfillDone}}
+	return j, err
+}
+
+// ChangeBackfill changes nothing.
+func (m *Memory) ChangeBackfill(ctx context.Context, k job.Key, name string, _ job.BackfillAction) (job.Job, error) {
+	return m.Backfill(ctx, k, job.BackfillRequest{Name: name})
+}
+
+// PreviewBackfill finds nothing.
+func (m *Memory) PreviewBackfill(context.Context, job.Key, job.BackfillRequest) (job.BackfillPreview, error) {
+	return job.BackfillPreview{}, nil
+}
+
 // PreviewState holds nothing.
 func (m *Memory) PreviewState(context.Context, job.Key, job.State, job.Promise) (preview.Held, error) {
 	return preview.Held{AtOnce: 1}, nil

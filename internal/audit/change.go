@@ -15,15 +15,17 @@ type Operation string
 
 // The operations.
 const (
-	WriteJob   Operation = "Microsoft.Scheduler/jobCollections/jobs/write"
-	DeleteJob  Operation = "Microsoft.Scheduler/jobCollections/jobs/delete"
-	RunJob     Operation = "Microsoft.Scheduler/jobCollections/jobs/run/action"
-	SkipJob    Operation = "Microsoft.Scheduler/jobCollections/jobs/skip/action"
-	UnskipJob  Operation = "Microsoft.Scheduler/jobCollections/jobs/unskip/action"
-	EnableJob  Operation = "Microsoft.Scheduler/jobCollections/jobs/enable/action"
-	TryJob     Operation = "Microsoft.Scheduler/jobCollections/jobs/try/action"  // of the collection: it changes no job
-	PlanJob    Operation = "Microsoft.Scheduler/jobCollections/jobs/plan/action" // by itself, with newer time zones
-	DisableJob Operation = "Microsoft.Scheduler/jobCollections/jobs/disable/action"
+	WriteJob  Operation = "Microsoft.Scheduler/jobCollections/jobs/write"
+	DeleteJob Operation = "Microsoft.Scheduler/jobCollections/jobs/delete"
+	RunJob    Operation = "Microsoft.Scheduler/jobCollections/jobs/run/action"
+	SkipJob   Operation = "Microsoft.Scheduler/jobCollections/jobs/skip/action"
+	UnskipJob Operation = "Microsoft.Scheduler/jobCollections/jobs/unskip/action"
+	// of a backfill that is begun, paused, resumed or ended
+	BackfillJob Operation = "Microsoft.Scheduler/jobCollections/jobs/backfill/action"
+	EnableJob   Operation = "Microsoft.Scheduler/jobCollections/jobs/enable/action"
+	TryJob      Operation = "Microsoft.Scheduler/jobCollections/jobs/try/action"  // of the collection: it changes no job
+	PlanJob     Operation = "Microsoft.Scheduler/jobCollections/jobs/plan/action" // by itself, with newer time zones
+	DisableJob  Operation = "Microsoft.Scheduler/jobCollections/jobs/disable/action"
 
 	PruneJob   Operation = "Microsoft.Scheduler/jobCollections/jobs/prune/action"
 	RestoreJob Operation = "Microsoft.Scheduler/jobCollections/jobs/restore/action"

@@ -54,3 +54,24 @@ func TestPausesEndByThemselvesAndRecoverWhatTheyHeld(t *testing.T) {
 		changes.get("value.0.properties.operationName"), changes.get("value.0.properties.caller"),
 	}, changes.body)
 }
+
+func TestABackfillRunsWhatWasDue(t *testing.T) {
+	t.Parallel()
+	s := use(t)
+	target := newSink(t, nil)
+	jobs := s.collection(t) + "/jobs"
+	from := time.Now().UTC().Add(-5 * time.Hour).Truncate(time.Hour)
+	created(t, jobs+"/j", get(target.URL+"/j", `,"startTime":"`+rfc(from)+`","recurrence":{"frequency":"hour"}`))
+	span := "?from=" + rfc(from) + "&until=" + rfc(from.Add(5*time.Hour))
+	require.Equal(t, float64(5), call(t, http.MethodPost, jobs+"/j/previewBackfill"+span, "").get("total"))
+	begun := call(t, http.MethodPost, jobs+"/j/backfill"+span+"&name=again&atOnce=2", "")
+	require.Equal(t, []any{"running", float64(5)}, []any{begun.get("properties.state"), begun.get("properties.total")}, begun.body)
+	eventually(t, "all have run", func() bool {
+		return call(t, http.MethodGet, jobs+"/j/backfills", "").get("value.0.properties.state") == "done"
+	})
+	require.Len(t, target.all(), 5)
+	entries := call(t, http.MethodGet, jobs+"/j/history", "")
+	require.Equal(t, 5, entries.count("value"))
+	require.Equal(t, "again", entries.get("value.0.properties.backfill"))
+	require.Equal(t, http.StatusConflict, call(t, http.MethodPost, jobs+"/j/backfill"+span+"&name=again", "").code)
+}

@@ -249,13 +249,13 @@ func (r *reasoner) due() {
 // manual run of that second is another execution; it is the one that is meant if there was no occurrence.
 func (r *reasoner) entries() (attempts, dropped []job.Record) {
 	manual := !slices.ContainsFunc(r.Records, func(one job.Record) bool {
-		return one.Caller == "" && one.Due.Truncate(time.Second).Equal(r.At)
+		return one.Caller == "" && one.Backfill == "" && one.Due.Truncate(time.Second).Equal(r.At)
 	})
 	for _, one := range r.Records {
 		due := one.Due.Truncate(time.Second)
 		rest := one.Rest != nil && !r.At.Before(due) && r.At.Before(one.Rest.Before) && r.has(r.definition(), r.At)
 		switch {
-		case !due.Equal(r.At) && !rest, one.Caller != "" && !manual:
+		case !due.Equal(r.At) && !rest, (one.Caller != "" || one.Backfill != "") && !manual:
 		case one.Outcome.Ran():
 			attempts = append(attempts, one)
 		default:

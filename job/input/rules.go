@@ -45,6 +45,7 @@ func (l *Limits) rules(zone *time.Location, states ...string) map[string]fields.
 	rules["retryInterval"] = durationRule(l.MinRetryInterval, l.MaxRetryInterval)
 	rules["retryCount"] = fields.Rule{Max: l.MaxRetryCount}
 	rules["catchUpWindow"] = durationRule(0, l.MaxCatchUpWindow)
+	rules["flexibleWindow"] = durationRule(0, job.MaxFlexibleWindow)
 	rules["sku"] = fields.Rule{Words: sortedNames(l.Tiers)}
 	rules["state"] = fields.Rule{Words: states}
 	return rules

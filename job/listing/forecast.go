@@ -24,10 +24,12 @@ type ForecastQuery struct {
 // out, occurrences beyond a job's count are not.
 type Forecast struct {
 	// Until is the end of what was counted. It is before that of the query if there are very many occurrences.
-	Until       time.Time
-	Due         int
-	Steps       []DueCount // those in which something is due
-	Fullest     []DueCount // the fullest seconds, at most [MaxFullest], the fullest first
+	Until   time.Time
+	Due     int
+	Steps   []DueCount // those in which something is due
+	Fullest []DueCount // the fullest seconds, at most [MaxFullest], the fullest first
+	// Unspread is the fullest second if no job had a flexible window; nil if none has
+	Unspread    *DueCount
 	Hosts       []NamedCount
 	Collections []NamedCount // by "resource group/name"
 	Times       []DueCount   // of ForecastQuery.Times, in its order

@@ -291,6 +291,15 @@ func (t *Timetable) window(at time.Time) *job.SkipWindow {
 	return nil
 }
 
+// FromAnchor returns the timetable with the occurrences since the anchor of the recurrence, those before the job was
+// created included, and without an end.
+func (t *Timetable) FromAnchor() *Timetable {
+	all := *t
+	all.created = min(t.created, t.start)
+	all.skipped, all.windows = nil, nil
+	return &all
+}
+
 // SkippedAfter returns the first occurrence after at that is skipped, or false if there is none.
 func (t *Timetable) SkippedAfter(at time.Time) (first time.Time, ok bool) {
 	if t.plan != nil {

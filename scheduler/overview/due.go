@@ -40,14 +40,17 @@ type counter struct {
 	due     []dueJob
 	hosts   names
 	groups  names    // collections
-	seconds []uint32 // from From on
-	steps   map[stepName]int
+	seconds []uint32 // from From on, by planned starts
+	spread  bool     // some have a flexible window
+	// seconds by due times, as if nothing had a flexible window; only of those that are counted
+	unspread map[int64]int
+	steps    map[stepName]int
 }
 
 // A dueJob is a job in a forecast.
 type dueJob struct {
 	*outline
-	next        time.Time // zero after the last one
+	next        time.Time // when the next one is due; zero after the last one
 	host, group int
 }
 
@@ -88,7 +91,7 @@ func (n *names) top() []listing.NamedCount {
 func (r *survey) counter(q *listing.ForecastQuery) *counter {
 	c := &counter{
 		ForecastQuery: q, seconds: make([]uint32, max(0, int(q.Until.Sub(q.From)/time.Second))),
-		steps: map[stepName]int{}, found: listing.Forecast{AsOf: r.asOf},
+		steps: map[stepName]int{}, unspread: map[int64]int{}, found: listing.Forecast{AsOf: r.asOf},
 	}
 	except := ""
 	if q.Except.Name != "" {
@@ -110,7 +113,8 @@ func (r *survey) counter(q *listing.ForecastQuery) *counter {
 		k := w.Key.Collection
 		j := dueJob{outline: w.outline, host: c.hosts.number(w.outline.Host)}
 		j.group = c.groups.number(k.ResourceGroup + "/" + k.Name)
-		j.next, _ = j.timetable.After(q.From.Add(-time.Second))
+		j.next, _ = j.timetable.After(q.From.Add(-time.Second - j.Delay))
+		c.spread = c.spread || j.Delay > 0
 		c.due = append(c.due, j)
 	}
 	return c
@@ -125,7 +129,7 @@ func (c *counter) count(ctx context.Context) error {
 		}
 		until := minTime(c.found.Until.Add(dueSlice), c.Until)
 		for i := range c.due {
-			for j := &c.due[i]; !j.next.IsZero() && j.next.Before(until); {
+			for j := &c.due[i]; !j.next.IsZero() && j.next.Add(j.Delay).Before(until); {
 				c.add(j)
 				j.next, _ = j.timetable.After(j.next)
 			}
@@ -137,7 +141,12 @@ func (c *counter) count(ctx context.Context) error {
 
 // add counts the next occurrence of a job.
 func (c *counter) add(j *dueJob) {
-	since := j.next.Sub(c.From)
+	if c.spread {
+		if second := j.next.Unix() - c.From.Unix(); second >= 0 {
+			c.unspread[second]++
+		}
+	}
+	since := max(0, j.next.Add(j.Delay).Sub(c.From))
 	step := int(since / c.Step)
 	c.found.Due++
 	c.seconds[since/time.Second]++
@@ -157,6 +166,11 @@ func (c *counter) forecast() listing.Forecast {
 		fullest = append(fullest, c.From.Add(time.Duration(second)*time.Second))
 	}
 	f.Fullest, f.Times = c.at(fullest), c.at(c.Times)
+	for second, n := range c.unspread {
+		if u := f.Unspread; u == nil || n > u.Due || n == u.Due && second < u.Time.Unix()-c.From.Unix() {
+			f.Unspread = &listing.DueCount{Time: c.From.Add(time.Duration(second) * time.Second), Due: n}
+		}
+	}
 	return f
 }
 
@@ -225,7 +239,7 @@ func (c *counter) at(times []time.Time) []listing.DueCount {
 		hosts, groups := map[int]int{}, map[int]int{}
 		for n := range c.due {
 			j := &c.due[n]
-			if last, ok := j.timetable.Last(t); ok && last.Equal(t) {
+			if last, ok := j.timetable.Last(t.Add(time.Second - time.Nanosecond - j.Delay)); ok && !last.Add(j.Delay).Before(t) {
 				hosts[j.host]++
 				groups[j.group]++
 			}

@@ -54,7 +54,7 @@ func (v *Overview) Forecast(ctx context.Context) (f Forecast, err error) {
 			return
 		}
 		for at, ok := o.timetable.After(from); ok && at.Sub(from) <= forecastFor; at, ok = o.timetable.After(at) {
-			due[at]++
+			due[at.Add(o.Delay).Truncate(time.Second)]++
 		}
 	}
 	rest := func(took time.Duration) error { return wfclient.Sleep(ctx, max(forecastPause, forecastRest*took)) }

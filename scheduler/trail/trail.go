@@ -198,6 +198,9 @@ func (r *runReader) event(e *history.HistoryEvent) {
 		if text := r.promised(&c.update); text != "" {
 			c.Message = text
 		}
+		if text := r.backfilled(&c.update); text != "" {
+			c.Message = text
+		}
 		if c.skip != nil {
 			c.Message = c.skip.Text(c.update.name == workflows.UpdateUnskip)
 		}
@@ -245,6 +248,21 @@ func (r *runReader) promised(u *update) string {
 	}
 	text := s.Text()
 	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+// backfilled says what a request did to a backfill; "" if it is another one.
+func (r *runReader) backfilled(u *update) string {
+	switch u.name {
+	case workflows.UpdateBackfill:
+		var b job.BackfillRequest
+		r.decoder(u.args)(&b)
+		return "The backfill '" + b.Name + "' runs what was due from " + job.NewTime(b.From).String() + " until " + job.NewTime(b.Until).String() + "."
+	case workflows.UpdateChangeBackfill:
+		var b workflows.BackfillChange
+		r.decoder(u.args)(&b)
+		return "The backfill '" + b.Name + "' was to " + string(b.Action) + "."
+	}
+	return ""
 }
 
 // skipOf returns which occurrences an update skips, or skips no more; nil if it is another one.

@@ -59,11 +59,14 @@ func (j *loop) replaceAs(ctx workflow.Context, d job.Definition, text string, p 
 		j.Halted, j.Forgiven = "", j.Outcomes.ConsecutiveFailures
 		visibility.ShowHalted(ctx, &j.Key, "")
 	}
+	if !timing {
+		j.endBackfill(ctx, "The schedule was changed.")
+	}
 	if !wasActive && !final && !timing {
 		j.dropHeld(ctx, d.Recurrence != nil)
 	}
 	before := j.DisabledBy
-	j.noteDisabling(ctx, d.State, p)
+	j.noteDisabling(ctx, d.State, p, wasActive)
 	shown, notifications := j.Definition.State, j.Definition.Notifications
 	j.Definition, j.Final = d, time.Time{}
 	sameNotifications := reflect.DeepEqual(notifications, d.Notifications) //workflowcheck:ignore // of types without maps, as above
@@ -81,8 +84,8 @@ func (j *loop) replaceAs(ctx workflow.Context, d job.Definition, text string, p 
 	case !final && j.Held != nil && !timing:
 		j.generator.record(ctx, j.generator.request(plan.StepAfter, j.Decided))
 	}
-	if before != nil && j.DisabledBy == nil && !j.Active() { // the collection decides when it is enabled
-		j.hold(choice(p, &before.Promise, j.Held))
+	if before != nil && j.DisabledBy == nil && j.CollectionDisabled {
+		j.stillInactive(ctx, j.CollectionPause, job.WhyPaused)
 	}
 	if (final && d.State == job.StateEnabled || j.Active()) && j.over() {
 		j.Finish(workflow.Now(ctx))
@@ -97,13 +100,15 @@ func (j *loop) replaceAs(ctx workflow.Context, d job.Definition, text string, p 
 }
 
 // noteDisabling notes by whom the job is disabled that is about to get a state.
-func (j *loop) noteDisabling(ctx workflow.Context, s job.State, p *job.Promise) {
+func (j *loop) noteDisabling(ctx workflow.Context, s job.State, p *job.Promise, wasActive bool) {
 	switch {
 	case s != job.StateDisabled:
 		j.DisabledBy = nil
 	case j.Definition.State != job.StateDisabled:
 		j.DisabledBy = &job.Disabling{At: workflow.Now(ctx).UTC(), By: execution.CallerOf(audit.ActorOf(ctx)), Promise: *p}
-		j.hold(p)
+		if wasActive || j.Held != nil {
+			j.hold(p)
+		}
 	}
 }
 
@@ -133,6 +138,7 @@ func (j *loop) applyCollection(ctx workflow.Context, c *workflows.CollectionStat
 	}
 	j.Collection = c.Generation
 	j.raiser.Inherit(ctx, c.Rules)
+	j.inheritWindow(ctx, c.FlexibleWindow)
 	if p := c.Pause; c.Disabled && p != nil && p.Ends(workflow.Now(ctx)) {
 		c.Disabled, c.Recover = false, &p.Promise // it is late, and the pause is over
 	}
@@ -143,14 +149,26 @@ func (j *loop) applyCollection(ctx workflow.Context, c *workflows.CollectionStat
 	j.setCollectionState(ctx, false, nil, c.Pause)
 }
 
+// inheritWindow applies the flexible window of the collection. What is held for another start returns to the plan.
+func (j *loop) inheritWindow(ctx workflow.Context, window job.Duration) {
+	if window == j.FlexibleWindow {
+		return
+	}
+	before := j.Delay()
+	j.FlexibleWindow = window
+	if held := j.executions.Held(workflow.Now(ctx)); held != nil && !held.Manual && j.Delay() != before {
+		j.withdrawHeld(ctx, held)
+	}
+	j.TimetableChanged(workflow.Now(ctx))
+}
+
 // setCollectionState applies a change of the collection's state: while the collection is not enabled, no
 // occurrence of its jobs runs, whatever their own state. Disabling it withdraws manual runs, too, those
 // of jobs that are not active included.
 func (j *loop) setCollectionState(ctx workflow.Context, enabled bool, asked *job.Promise, pause *job.Disabling) {
 	if j.CollectionDisabled == !enabled {
-		if !enabled && pause != nil {
-			j.CollectionPause = pause
-			j.hold(&pause.Promise)
+		if !enabled {
+			j.prolong(ctx, pause)
 		}
 		return
 	}
@@ -158,7 +176,8 @@ func (j *loop) setCollectionState(ctx workflow.Context, enabled bool, asked *job
 	if !enabled {
 		j.withdraw(ctx)
 	}
-	if j.Active() {
+	wasActive := j.Active()
+	if wasActive {
 		j.generator.noteSkipped(ctx)
 		if !holds {
 			j.generator.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, job.WhyCollectionChanged)
@@ -166,17 +185,32 @@ func (j *loop) setCollectionState(ctx workflow.Context, enabled bool, asked *job
 	}
 	before := j.CollectionPause
 	j.CollectionDisabled, j.CollectionPause = !enabled, pause
-	if pause != nil {
+	if pause != nil && (wasActive || j.Held != nil) {
 		j.hold(&pause.Promise)
 	}
 	j.TimetableChanged(workflow.Now(ctx))
 	c := choice(asked, promiseOf(before), j.Held)
 	switch {
-	case !enabled || j.Definition.State.Final() || !j.Active(): // if the job is disabled, it decides when it is enabled
+	case !enabled || j.Definition.State.Final():
+	case !j.Active():
+		j.stillInactive(ctx, j.DisabledBy, job.WhyCollectionPaused)
 	case j.Held != nil || asked != nil && asked.Recover != "" || c.Keep() > 0:
 		j.release(ctx, c, job.WhyCollectionPaused)
 	default:
 		j.generator.replan(ctx, true)
+	}
+}
+
+// prolong takes what is promised now of a collection that was disabled before; nil: nothing is, so that it stays disabled
+// until somebody enables it. What is held stays so.
+func (j *loop) prolong(ctx workflow.Context, pause *job.Disabling) {
+	if j.CollectionPause = pause; pause == nil {
+		return
+	}
+	if j.Held != nil {
+		j.hold(&pause.Promise)
+	} else if j.Definition.State == job.StateEnabled {
+		j.holdFromNow(ctx, &pause.Promise)
 	}
 }
 

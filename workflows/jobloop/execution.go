@@ -28,6 +28,9 @@ func (j *loop) start(ctx workflow.Context, due time.Time) {
 	j.Started++
 	j.Numbered++
 	e.Repeat, e.Recovered = j.Numbered, j.Recovery.Of(due)
+	if delay := j.Delay(); delay > 0 && !e.Recovered {
+		e.PlannedStart = due.Add(delay)
+	}
 	j.beginExecution(ctx, e, planned.Format(time.RFC3339), due)
 }
 
@@ -66,7 +69,7 @@ func (j *loop) startDeferred(ctx workflow.Context) {
 func (j *loop) beginExecution(ctx workflow.Context, e *execution.Execution, what string, due time.Time) {
 	j.begun++
 	j.ExecutionCount++
-	j.Last = execution.Later(j.Last, execution.Later(workflow.Now(ctx), due))
+	j.Last = execution.Later(j.Last, execution.Later(workflow.Now(ctx), execution.Later(due, e.PlannedStart)))
 	e.Execution = job.Execution{
 		ID:         execution.ID(&j.Key, j.Created, workflow.GetInfo(ctx).FirstRunID, what),
 		Due:        due,
@@ -76,6 +79,9 @@ func (j *loop) beginExecution(ctx workflow.Context, e *execution.Execution, what
 		Collection: j.Key.Collection.Name,
 		Caller:     e.Caller,
 		Recovered:  e.Recovered,
+		Backfill:   e.Backfill,
+
+		PlannedStart: e.PlannedStart,
 	}
 	j.spawn(ctx, e)
 }
@@ -116,6 +122,7 @@ func (j *loop) ended(ctx workflow.Context, e *execution.Execution, err error) {
 		return // it was returned to the plan before
 	}
 	j.settle(ctx, e, err)
+	j.backfillEnded(e, err != nil)
 	switch {
 	case !e.Manual:
 		j.Failed = err != nil
@@ -166,6 +173,9 @@ func (j *loop) putBack(ctx workflow.Context, e *execution.Execution) {
 	if !e.Manual && !e.MayHaveBeenSent { // otherwise more than recurrence.count might be sent
 		j.Started--
 	}
+	if j.backfillAgain(e) {
+		return
+	}
 	if e.Manual || overtaken || !j.Decided.Equal(e.Planned()) {
 		why := job.WhyChangedBeforeSent
 		if e.MayHaveBeenSent {
@@ -196,7 +206,7 @@ const withdrawMargin = 10 * time.Second
 
 // withdrawHeld returns a held execution to the plan. It reports whether that is where it is: nothing was sent.
 func (j *loop) withdrawHeld(ctx workflow.Context, held *execution.Execution) bool {
-	if held.Phase != execution.Dispatched || held.Due.Before(workflow.Now(ctx).Add(withdrawMargin)) {
+	if held.Phase != execution.Dispatched || held.Begin().Before(workflow.Now(ctx).Add(withdrawMargin)) {
 		return false
 	}
 	ctx, _ = workflow.NewDisconnectedContext(ctx)

@@ -232,7 +232,7 @@ const takeUpLimit = 30 * time.Second
 
 // refuse returns why a worker makes no attempt; see [activities.Runner.Run].
 func (w *jobEnv) refuse(p *pending, s *sentAttempt) error {
-	switch due := s.Execution.Due; {
+	switch due := s.Execution.Begin(); {
 	case p.MaybeSent():
 		lost := append(slices.Clone(p.Attempts), job.Attempt{Number: s.number, Start: laterTime(due, p.since), End: s.began, Outcome: job.OutcomeFailed})
 		return temporal.NewNonRetryableApplicationError("lost", activities.ErrTypeLost, nil, activities.Ending{Attempts: lost})
@@ -291,7 +291,7 @@ func (w *jobEnv) attempt(p *pending, s sentAttempt) (any, error) {
 			report.Hold = w.nextHold(s)
 		}
 		last, wait := failed.NonRetryable() || s.attempt() >= s.MaxAttempts, s.Action.RetryPolicy.Pause(1)
-		if next := workflow.Now(server).Add(wait); !last && next.Sub(laterTime(s.Execution.Due, p.since)) > job.RetriesWithin {
+		if next := workflow.Now(server).Add(wait); !last && next.Sub(laterTime(s.Execution.Begin(), p.since)) > job.RetriesWithin {
 			last, report.Next = true, next
 		}
 		if fate == killedUnreported {
@@ -325,7 +325,7 @@ func (p *pending) ending(err error) (any, error) {
 
 // hold holds an attempt until it is due and makes it pass the fence. It reports whether it is then sent.
 func (w *jobEnv) hold(p *pending, server workflow.Context, s sentAttempt, fate workerFate) (goes bool, _ error) {
-	due := s.Execution.Due
+	due := s.Execution.Begin()
 	wait := func(until time.Time) error { return workflow.Sleep(server, max(0, until.Sub(workflow.Now(server)))) }
 	unsent := temporal.NewNonRetryableApplicationError("nothing was sent", activities.ErrTypeUnsent, nil, activities.Ending{Attempts: p.Attempts})
 	if fate == released && due.After(workflow.Now(server)) {
@@ -390,7 +390,7 @@ func (w *jobEnv) release(ctx workflow.Context, o workflow.ActivityOptions, argum
 
 // waitForHost waits for the full host and returns the error by which the server retries the attempt later.
 func waitForHost(server workflow.Context, s *sentAttempt, attempts []job.Attempt) error {
-	if err := workflow.Sleep(server, max(0, s.Execution.Due.Add(hostWait).Sub(workflow.Now(server)))); err != nil {
+	if err := workflow.Sleep(server, max(0, s.Execution.Begin().Add(hostWait).Sub(workflow.Now(server)))); err != nil {
 		return err
 	}
 	return temporal.NewApplicationErrorWithOptions("the host is full; nothing was sent", activities.ErrTypeUnsent, temporal.ApplicationErrorOptions{
@@ -413,7 +413,7 @@ func (w *jobEnv) lose(p *pending, server workflow.Context, s sentAttempt) error 
 	case p.Ended != nil:
 		heard = workflow.Now(server)
 	case p.MaybeSent():
-		heard = laterTime(s.began, s.Execution.Due.Add(-w.fencedAhead()))
+		heard = laterTime(s.began, s.Execution.Begin().Add(-w.fencedAhead()))
 	}
 	if err := workflow.Sleep(server, laterTime(w.downUntil, heard.Add(s.options.HeartbeatTimeout)).Sub(workflow.Now(server))); err != nil {
 		return err

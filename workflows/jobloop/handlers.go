@@ -38,6 +38,8 @@ func (j *loop) updates() []update {
 		{workflows.UpdateRestore, j.handleRestore, nil, nil},
 		{workflows.UpdateSkip, j.handleSkip, nil, nil},
 		{workflows.UpdateUnskip, j.handleUnskip, nil, nil},
+		{workflows.UpdateBackfill, j.handleBackfill, j.mayBackfill, nil},
+		{workflows.UpdateChangeBackfill, j.handleChangeBackfill, nil, nil},
 		{workflows.UpdateRerun, j.handleRerun, nil, nil},
 		{workflows.UpdateCollection, j.handleCollection, nil, nil},
 		{workflows.UpdateTest, j.handleTest, j.mayTest, nil},

@@ -518,7 +518,7 @@ func (w *jobEnv) requireSound() {
 	last, dues, runs := map[string]sentAttempt{}, map[string]time.Time{}, map[time.Time]bool{}
 	for _, s := range w.sent {
 		e := s.Execution
-		require.False(w.t, s.at.Before(e.Due), "sent at %s, due %s", s.at, e.Due)
+		require.False(w.t, s.at.Before(e.Begin()), "sent at %s, due %s", s.at, e.Due)
 		require.Equal(w.t, []string{key.Name, key.Collection.Name}, []string{e.Job, e.Collection})
 		if due, known := dues[e.ID]; known {
 			require.True(w.t, due.Equal(e.Due), "execution %s is due %s and %s", e.ID, due, e.Due)

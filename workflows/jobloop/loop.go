@@ -127,6 +127,7 @@ func (j *loop) run(ctx workflow.Context) error {
 		j.endPauses(ctx)
 		j.checkQuiet(ctx)
 		j.decide(ctx)
+		j.runBackfill(ctx)
 		j.show(ctx)
 		j.sleep(ctx)
 	}
@@ -138,15 +139,16 @@ func (j *loop) decide(ctx workflow.Context) {
 	if j.requests.turns.Taken() || j.disabling {
 		return
 	}
-	now := workflow.Now(ctx).Truncate(time.Second)
 	if j.Active() {
 		j.generator.noteSkipped(ctx)
 	}
+	delay := j.Delay()
+	now := workflow.Now(ctx).Add(-delay).Truncate(time.Second) // what is due by then may start
 	for j.Active() {
 		j.generator.refill(ctx)
 		j.recovering(ctx)
 		due, ok := j.Next()
-		if !ok || due.After(workflow.Now(ctx).Add(j.generator.ahead())) ||
+		if !ok || due.Add(delay).After(workflow.Now(ctx).Add(j.generator.ahead())) ||
 			!j.executions.HeldUntil(workflow.Now(ctx)).IsZero() {
 			break
 		}
@@ -162,18 +164,18 @@ func (j *loop) decide(ctx workflow.Context) {
 			}
 		case plan.Run:
 			if j.overlap() == job.OverlapAllowAll && !due.After(j.CatchUp) {
-				j.BusyUntil = now // what came due while others were caught up runs as well
+				j.BusyUntil = now.Add(delay) // what came due while others were caught up runs as well
 			}
 			j.start(ctx, due)
 		case plan.RunFirst:
-			until := j.BusyUntil
+			until := j.BusyUntil.Add(-delay)
 			if j.Recovery != nil {
 				until = execution.Later(until, j.Recovery.Ended)
 			}
 			j.start(ctx, due)
 			j.generator.drop(ctx, until, job.OutcomeMissed, job.WhyAnotherWaited)
 		case plan.Skip:
-			j.generator.drop(ctx, j.BusyUntil, job.OutcomeSkipped, job.WhyStillRunning)
+			j.generator.drop(ctx, j.BusyUntil.Add(-delay), job.OutcomeSkipped, job.WhyStillRunning)
 		case plan.Miss:
 			j.generator.drop(ctx, execution.Later(due, j.CatchUp), job.OutcomeMissed,
 				job.WhyCrowded(execution.MaxOverlapping))
@@ -208,12 +210,14 @@ func (j *loop) situation(due, now time.Time) plan.Situation {
 		Crowded:   j.executions.Crowded(),
 		Unknown:   j.executions.Unknown(),
 		Draining:  j.draining(),
-		BusyUntil: j.BusyUntil,
+		BusyUntil: j.BusyUntil.Add(-j.Delay()),
 		CatchUp:   j.CatchUp,
 		Overlap:   j.overlap(),
 	}
 	if r := j.Recovery; r != nil {
 		s.Recovers, s.Full = r.Of(due), j.executions.Recovered() >= r.Limit()
+		s.Beside = j.executions.Occurrences() > j.executions.Recovered()
+		s.Down = r.Begun
 		s.Behind, s.Recovered = !s.Recovers && j.executions.Recovering(j.overlap()), r.Ended
 	}
 	return s
@@ -237,7 +241,7 @@ func (j *loop) ask(ctx workflow.Context) bool {
 // sleep waits until the next occurrence is to be decided, something changes or the workflow is cancelled. It
 // handles signals meanwhile.
 func (j *loop) sleep(ctx workflow.Context) {
-	wake, quiet := j.wake(workflow.Now(ctx)), j.quietAt()
+	wake, quiet := earlier(j.wake(workflow.Now(ctx)), j.backfillAt(ctx)), j.quietAt()
 	if wake.IsZero() && !quiet.IsZero() {
 		j.timer.SetBy(ctx, quiet) // each success puts it off
 	} else {
@@ -283,9 +287,9 @@ func (j *loop) wakeForNext(now time.Time) time.Time {
 	if !ok || j.situation(next, now).MustWait() {
 		return time.Time{}
 	}
-	wake := next
+	wake := next.Add(j.Delay())
 	if !j.executions.Crowded() {
-		wake = next.Add(-j.LeadTime())
+		wake = wake.Add(-j.LeadTime())
 	}
 	wake = earlier(wake, now.Truncate(maxSleep).Add(2*maxSleep)) // the same time for long, so that the timer is kept
 	if held := j.executions.HeldUntil(now); !held.IsZero() {
@@ -309,7 +313,7 @@ func (j *loop) long(ctx workflow.Context) bool {
 func (j *loop) continueAsNew(ctx workflow.Context) error {
 	j.Waiting = append(j.Waiting, j.executions.HandOver()...)
 	if j.overlap() == job.OverlapAllowAll && j.draining() {
-		j.CatchUp = workflow.Now(ctx) // what came due meanwhile would have run
+		j.CatchUp = workflow.Now(ctx).Add(-j.Delay()) // what came due meanwhile would have run
 	}
 	forgetRequests(&j.Input, workflow.Now(ctx))
 	run := workflow.GetInfo(ctx).WorkflowExecution.RunID

@@ -57,14 +57,45 @@ func (j *loop) setStateAs(ctx workflow.Context, s job.State, p *job.Promise) {
 		p.Recover, p.AtOnce = j.Held.Recover, j.Held.AtOnce
 	}
 	j.DisabledBy = &job.Disabling{At: j.DisabledBy.At, By: execution.CallerOf(audit.ActorOf(ctx)), Promise: *p}
-	j.hold(p)
+	if j.Held != nil {
+		j.hold(p)
+	} else if !j.CollectionDisabled {
+		j.holdFromNow(ctx, p)
+	}
 	j.TimetableChanged(workflow.Now(ctx))
 }
 
-// hold notes what is promised of the occurrences that come due while the job or its collection is disabled.
+// hold notes what is promised of the occurrences that come due while the job or its collection is disabled. It is for a
+// job that is active until then, or whose occurrences are held already: else nothing was due since it was disabled.
 func (j *loop) hold(p *job.Promise) {
 	if p.Holds() {
 		j.Held = &job.Promise{Recover: p.Recover, AtOnce: p.AtOnce}
+	}
+}
+
+// holdFromNow is [loop.hold] for a job that was not active, of whose occurrences before now none is held.
+func (j *loop) holdFromNow(ctx workflow.Context, p *job.Promise) {
+	if !p.Holds() || j.Definition.State.Final() {
+		return
+	}
+	j.hold(p)
+	before := workflow.Now(ctx).Truncate(time.Second).Add(-time.Second)
+	if j.Definition.Recurrence != nil && before.After(j.Decided) {
+		j.Decided = before
+		j.generator.record(ctx, j.generator.request(plan.StepAfter, j.Decided))
+	}
+}
+
+// stillInactive decides what is held when one of two reasons ends for which the job is not active, and the other
+// remains. If that holds what comes due, it is held on; otherwise nothing of it can run, and it is left out now.
+func (j *loop) stillInactive(ctx workflow.Context, other *job.Disabling, why string) {
+	switch {
+	case other != nil && other.Holds() && j.Held == nil:
+		j.holdFromNow(ctx, &other.Promise)
+	case other == nil || !other.Holds():
+		if j.Held != nil {
+			j.release(ctx, new(job.Promise), why)
+		}
 	}
 }
 
@@ -80,8 +111,8 @@ func (j *loop) dropHeld(ctx workflow.Context, repeats bool) {
 	}
 }
 
-// release decides the occurrences that came due while the job was not active, now that it is, as a request or a pause
-// that ends says. why is the reason of those that do not run.
+// release decides the occurrences that were held, as a request or a pause that ends says. why is the reason of those that
+// do not run.
 func (j *loop) release(ctx workflow.Context, choice *job.Promise, why string) {
 	j.Alerts.Forget()
 	if len(j.Skips)+len(j.SkipWindows) > 0 {
@@ -107,7 +138,8 @@ func (g *generator) released(ctx workflow.Context, r *plan.Request) {
 		return
 	}
 	if next, ok := g.Next(); ok && !next.After(r.Until) {
-		g.Recovery = &plan.Recovery{Until: r.Until, AtOnce: r.AtOnce}
+		begun := workflow.Now(ctx).Truncate(time.Second).Add(-time.Second)
+		g.Recovery = &plan.Recovery{Until: r.Until, AtOnce: r.AtOnce, Begun: begun}
 	}
 }
 
@@ -115,7 +147,11 @@ func (g *generator) released(ctx workflow.Context, r *plan.Request) {
 func choice(asked *job.Promise, promised ...*job.Promise) *job.Promise {
 	for _, p := range append([]*job.Promise{asked}, promised...) {
 		if p != nil && p.Recover != "" {
-			return p
+			chosen := *p
+			if asked != nil && asked.AtOnce > 0 {
+				chosen.AtOnce = asked.AtOnce
+			}
+			return &chosen
 		}
 	}
 	return &job.Promise{}
@@ -142,18 +178,28 @@ func (j *loop) endPauses(ctx workflow.Context) {
 		return
 	}
 	_ = j.requests.change(ctx, allowed(func(ctx workflow.Context) { // it is never refused
+		j.pauseOver = j.lastOver(workflow.Now(ctx))
 		if p := j.CollectionPause; p != nil && j.CollectionDisabled && p.Ends(workflow.Now(ctx)) {
 			noteEnd(ctx, &plan.Released{Collection: true, Until: p.Until})
-			j.pauseOver = p.Until
 			j.setCollectionState(ctx, true, &p.Promise, nil)
 		}
 		if p := j.DisabledBy; p != nil && j.Definition.State == job.StateDisabled && p.Ends(workflow.Now(ctx)) {
 			noteEnd(ctx, &plan.Released{Until: p.Until})
-			j.pauseOver = p.Until
 			j.setStateAs(ctx, job.StateEnabled, &p.Promise)
 		}
 		j.pauseOver = time.Time{}
 	}))
+}
+
+// lastOver returns when the last of the pauses was to end that are over now.
+func (j *loop) lastOver(now time.Time) (over time.Time) {
+	if p := j.CollectionPause; p != nil && j.CollectionDisabled && p.Ends(now) {
+		over = p.Until
+	}
+	if p := j.DisabledBy; p != nil && j.Definition.State == job.StateDisabled && p.Ends(now) {
+		over = execution.Later(over, p.Until)
+	}
+	return over
 }
 
 // noteEnd records that a pause ends by itself, for readers of the history.

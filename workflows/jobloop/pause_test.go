@@ -158,7 +158,7 @@ func TestAPauseOfTheCollectionEndsInItsJobs(t *testing.T) {
 			func(w *jobEnv) {
 				w.update(90*time.Second, workflows.UpdateDisable)
 				w.update(350*time.Second, workflows.UpdateEnable, stateAs(job.Promise{Recover: job.RecoverAll, AtOnce: 9}))
-			}, []string{"00:00:00", "00:01:00", "00:02:00", "00:03:00", "00:04:00", "00:05:00", "00:06:00"}, []string{},
+			}, []string{"00:00:00", "00:05:00", "00:06:00"}, []string{"Skipped 4: 00:01:00 to 00:04:00"},
 		},
 		"the collection is enabled before": {
 			func(w *jobEnv) {
@@ -232,5 +232,76 @@ func TestAtMostAThousandHeldOccurrencesRun(t *testing.T) {
 	require.Equal(t, at(101), recovered[0].Execution.Due.UTC())
 	require.Equal(t, []string{"Skipped 100: 00:01:00 to 01:40:00"}, w.dropped())
 	require.Contains(t, w.recorded.dropped[0].Why, "only the newest 1000 run")
+	w.requireSound()
+}
+
+func TestACollectionThatIsDisabledForGoodAfterAPauseStaysSo(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, every(minutely))
+	promise := job.Promise{Until: at(5), Recover: job.RecoverAll}
+	w.update(30*time.Second, workflows.UpdateCollection, workflows.CollectionState{Generation: 2, Disabled: true, Pause: &job.Disabling{At: at(0), Promise: promise}})
+	w.update(90*time.Second, workflows.UpdateCollection, workflows.CollectionState{Generation: 3, Disabled: true})
+	still := w.snapshot(9 * time.Minute)
+	w.update(570*time.Second, workflows.UpdateCollection, workflows.CollectionState{Generation: 4, Recover: &job.Promise{Recover: job.RecoverLatest}})
+	w.run(10*time.Minute + time.Second)
+	require.True(t, still.CollectionDisabled)
+	require.Equal(t, []string{"00:00:00", "00:09:00", "00:10:00"}, w.dues())
+	w.requireSound()
+}
+
+func TestAPauseHoldsNothingFromBeforeItBegan(t *testing.T) {
+	t.Parallel()
+	pause := func(until int) workflows.CollectionState {
+		return workflows.CollectionState{Generation: 2, Disabled: true, Pause: &job.Disabling{At: at(0), Promise: job.Promise{Until: at(until), Recover: job.RecoverAll}}}
+	}
+	for name, c := range map[string]struct {
+		do      func(w *jobEnv)
+		dues    []string
+		dropped []string
+	}{
+		"of a job that was disabled": {func(w *jobEnv) {
+			w.update(30*time.Second, workflows.UpdateDisable)
+			w.update(210*time.Second, workflows.UpdateCollection, pause(6))
+			w.update(510*time.Second, workflows.UpdateEnable)
+		}, append([]string{"00:00:00"}, minutes(9, 10)...), []string{}},
+		"of a job that is paused when it was disabled": {func(w *jobEnv) {
+			w.update(30*time.Second, workflows.UpdateDisable)
+			w.update(210*time.Second, workflows.UpdateDisable, stateAs(job.Promise{Until: at(6), Recover: job.RecoverAll}))
+		}, append([]string{"00:00:00"}, minutes(4, 10)...), []string{}},
+		"of a job whose collection is disabled": {func(w *jobEnv) {
+			w.update(30*time.Second, workflows.UpdateDisable, stateAs(job.Promise{Until: at(3), Recover: job.RecoverAll}))
+			w.update(90*time.Second, workflows.UpdateCollection, collectionIs(false))
+			w.update(510*time.Second, workflows.UpdateCollection, collectionIs(true))
+		}, append([]string{"00:00:00"}, minutes(9, 10)...), []string{"Skipped 2: 00:01:00 to 00:02:00"}},
+		"of a job that is enabled while its collection is paused": {func(w *jobEnv) {
+			w.update(30*time.Second, workflows.UpdateDisable)
+			w.update(90*time.Second, workflows.UpdateCollection, pause(8))
+			w.update(210*time.Second, workflows.UpdateEnable)
+		}, append([]string{"00:00:00"}, minutes(4, 10)...), []string{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newJobEnv(t, every(minutely))
+			c.do(w)
+			w.run(10*time.Minute + time.Second)
+			require.Equal(t, c.dues, w.dues())
+			require.Equal(t, c.dropped, w.dropped())
+			w.requireSound()
+		})
+	}
+}
+
+func TestARecoveredOccurrenceWaitsForARegularOneThatRuns(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, every(minutely+`,"overlapPolicy":"Skip"`))
+	w.took = func(n int) time.Duration {
+		if n == 1 {
+			return 10 * time.Minute
+		}
+		return 0
+	}
+	w.update(30*time.Second, workflows.UpdateDisable, stateAs(job.Promise{Until: at(5).Add(-time.Second), Recover: job.RecoverLatest}))
+	w.run(11*time.Minute + time.Second)
+	require.Equal(t, "00:04:00 00:10:00", w.starts()[1])
 	w.requireSound()
 }

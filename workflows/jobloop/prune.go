@@ -98,7 +98,7 @@ func (j *loop) expires() time.Time {
 		return time.Time{}
 	case j.Pruning != nil:
 		return j.Pruning.Until()
-	case !j.Final.IsZero():
+	case !j.Final.IsZero() && j.backfill() == nil:
 		return j.Final.Add(keepFinal)
 	}
 	return time.Time{}

@@ -33,7 +33,7 @@ func (j *loop) snapshot() job.Job {
 	}
 	for _, e := range j.executions.Ahead() {
 		if s.Ahead == nil {
-			s.Ahead = &job.Ahead{Next: s.Status.NextExecutionTime}
+			s.Ahead = &job.Ahead{Next: s.Status.NextExecutionTime, Delay: e.Begin().Sub(e.Due)}
 			s.Status.NextExecutionTime, s.Status.LastExecutionTime = job.NewTime(e.Due), job.NewTime(e.Undo.Last)
 			s.Decided = e.Undo.Decided
 		}

@@ -22,7 +22,10 @@ type Situation struct {
 
 	Recovers bool // it was held, and runs now that the pause is over
 	Full     bool // as many of those run as may at once
+	Beside   bool // an execution has not ended that was not held
 	Behind   bool // of those that were held, some run or wait for an attempt
+	// occurrences that came due up to here, and were not held, did so while nothing could run them
+	Down time.Time
 	// those that were held have run: occurrences that came due up to here waited behind them
 	Recovered time.Time
 }
@@ -54,6 +57,10 @@ func Decide(s Situation) Decision {
 		return Ask
 	case s.Crowded:
 		return Miss
+	case s.wasDown() && s.Another:
+		return CatchUp
+	case s.wasDown():
+		return Run
 	case s.Overlap == job.OverlapSkip && s.cameDueBusy() && !s.waitedBehind():
 		return Skip
 	case s.Overlap != job.OverlapAllowAll && (s.cameDueBusy() || s.waitedBehind()):
@@ -70,10 +77,13 @@ func Decide(s Situation) Decision {
 // away. Occurrences that were held wait for each other as the pause promised, and regular ones wait behind them.
 func (s Situation) MustWait() bool {
 	if s.Recovers {
-		return s.Draining || s.Full || s.Crowded
+		return s.Draining || s.Full || s.Crowded || s.Beside && s.Overlap != job.OverlapAllowAll
 	}
 	return s.Draining || s.Behind || s.Busy && (s.caughtUp() || s.Overlap != job.OverlapAllowAll)
 }
+
+// wasDown reports whether the occurrence came due after a pause, and before those that it held began to run.
+func (s Situation) wasDown() bool { return !s.Due.After(s.Down) }
 
 // waitedBehind reports whether the occurrence came due while others ran that had been held.
 func (s Situation) waitedBehind() bool { return !s.Due.After(s.Recovered) }

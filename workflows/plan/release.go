@@ -11,6 +11,8 @@ import (
 type Recovery struct {
 	Until  time.Time `json:"until"`            // occurrences up to here are recovered
 	AtOnce int       `json:"atOnce,omitempty"` // how many run at once; 0: one
+	// when it began: what came due after Until and up to here did so while nothing could run it
+	Begun time.Time `json:"begun"`
 	// when the last of them ended; regular occurrences that came due until then waited behind them
 	Ended time.Time `json:"ended,omitzero"`
 }

@@ -160,7 +160,7 @@ func (c *collection) run(ctx workflow.Context) error {
 			return workflow.NewContinueAsNewError(ctx, workflows.TypeCollection, c.CollectionInput)
 		}
 		c.again.timer.Set(ctx, c.again.at)
-		c.pauseEnd.Set(ctx, c.pauseEnds())
+		c.pauseEnd.Set(ctx, c.pauseTimer(workflow.Now(ctx)))
 		verify, err := c.wait(ctx, func() bool { return c.over(ctx) || c.again.timer.Fired() || c.pauseEnd.Fired() })
 		switch {
 		case err != nil:
@@ -352,7 +352,7 @@ func (c *collection) put(ctx workflow.Context, r workflows.PutRequest) (job.Coll
 			return workflows.Refuse(workflows.ErrTypeInvalid, err.Error())
 		}
 		r.Disabling = c.Disabling
-		if r.Properties.State == job.CollectionEnabled {
+		if r.Properties.State != c.Properties.State { // by somebody who promises nothing
 			r.Disabling, c.Recover = nil, nil
 		}
 		wasDisabled := c.disabled()
@@ -376,6 +376,7 @@ func (c *collection) replace(to job.Collection) {
 	wasDisabled := c.disabled()
 	before, after := notification.Rules(c.Properties.Notifications), notification.Rules(to.Properties.Notifications)
 	same := reflect.DeepEqual(before, after) //workflowcheck:ignore // of types without maps it is deterministic
+	same = same && c.Properties.FlexibleWindow == to.Properties.FlexibleWindow
 	c.Collection, c.other = to, c.sizeWith(&to)
 	if !same || wasDisabled != c.disabled() {
 		c.State++
@@ -443,6 +444,7 @@ func (c *collection) setState(ctx workflow.Context, s job.CollectionState, p *jo
 		if err := c.present(); err != nil {
 			return err
 		}
+		p = c.carried(s, p)
 		if !c.samePromise(s, p) {
 			again := c.Properties.State == s
 			c.replace(c.as(ctx, s, p))

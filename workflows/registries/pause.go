@@ -25,7 +25,7 @@ func (c *collection) stateCommand(s job.CollectionState) func(workflow.Context, 
 	}
 }
 
-// disabledAs returns the state of the collection with which its jobs are disabled or enabled by a request.
+// as returns the state of the collection with which its jobs are disabled or enabled by a request.
 func (c *collection) as(ctx workflow.Context, s job.CollectionState, p *job.Promise) job.Collection {
 	to := c.Collection
 	to.Properties.State, to.Disabling = s, nil
@@ -36,6 +36,20 @@ func (c *collection) as(ctx workflow.Context, s job.CollectionState, p *job.Prom
 		}
 	}
 	return to
+}
+
+// carried returns a promise with what was promised before of what is held, if a request that changes a pause says nothing
+// of that.
+func (c *collection) carried(s job.CollectionState, p *job.Promise) *job.Promise {
+	if s == job.CollectionEnabled || c.Properties.State != s || c.Disabling == nil || p.Recover != "" {
+		return p
+	}
+	carried := *p
+	carried.Recover = c.Disabling.Recover
+	if p.AtOnce == 0 {
+		carried.AtOnce = c.Disabling.AtOnce
+	}
+	return &carried
 }
 
 // samePromise reports whether the collection is in a state already, with that promise.
@@ -55,6 +69,18 @@ func (c *collection) pauseEnds() time.Time {
 		return time.Time{}
 	}
 	return c.Disabling.Until
+}
+
+// longestTimer is how long the timer of a pause runs at most; then it is set again.
+const longestTimer = 365 * 24 * time.Hour
+
+// pauseTimer returns when the collection looks again whether its pause is over; zero for never.
+func (c *collection) pauseTimer(now time.Time) time.Time {
+	at := c.pauseEnds()
+	if limit := now.Truncate(longestTimer).Add(2 * longestTimer); at.After(limit) {
+		return limit
+	}
+	return at
 }
 
 // endPause enables the collection if the time that was promised has come. Jobs that have the promise have done so.

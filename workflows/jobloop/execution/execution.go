@@ -160,7 +160,7 @@ func CallerOf(a audit.Actor) string { return redact.CutJSON(a.Name(), maxCaller)
 // Unrecorded returns what may have been sent without a record, for an execution whose activity the server cancelled, at
 // now, while no worker had it.
 func (e *Execution) Unrecorded(now time.Time) lookups.Unrecorded {
-	return e.Looked.Unrecorded(e.Due, now)
+	return e.Looked.Unrecorded(e.Begin(), now)
 }
 
 // margin returns how long before its next attempt an execution can be cancelled. It is longer if

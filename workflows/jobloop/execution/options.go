@@ -37,7 +37,7 @@ const (
 // Options returns the options of an activity that runs an action, scheduled now. loss is the loss time of the job's
 // attempts that are held; see [activities.MinHeldLoss].
 func (e *Execution) Options(input *activities.Input, now time.Time, loss time.Duration) workflow.ActivityOptions {
-	held := max(0, e.Due.Sub(now))
+	held := max(0, e.Begin().Sub(now))
 	options := workflow.ActivityOptions{
 		ActivityID:          e.Activity,
 		StartToCloseTimeout: held + attemptTimeout,
@@ -48,7 +48,7 @@ func (e *Execution) Options(input *activities.Input, now time.Time, loss time.Du
 		options.StartToCloseTimeout += reportTime
 	}
 	when := "due"
-	switch begin := Later(e.Due, e.Next); {
+	switch begin := Later(e.Begin(), e.Next); {
 	case held > leastHeld:
 		when, e.Loss = "held by a worker until", loss
 	case loss <= activities.MinHeldLoss && now.Sub(begin) < soon:
@@ -59,7 +59,7 @@ func (e *Execution) Options(input *activities.Input, now time.Time, loss time.Du
 		held, e.Loss = 0, activities.SentLoss
 	}
 	options.HeartbeatTimeout = held + e.Loss
-	options.Summary = fmt.Sprintf("%s %s %s%s: %s", input.Execution.ActionName, when, e.Due.Format(time.RFC3339), attempts(input), input.Action.Text())
+	options.Summary = fmt.Sprintf("%s %s %s%s: %s", input.Execution.ActionName, when, e.Begin().Format(time.RFC3339), attempts(input), input.Action.Text())
 	return options
 }
 

@@ -54,6 +54,11 @@ func (s *Set) Occurrences() int { return len(s.all) - s.ManualRuns() }
 // ManualRuns returns the number of manual runs.
 func (s *Set) ManualRuns() int { return s.count(func(e *Execution) bool { return e.Manual }) }
 
+// OfBackfill returns the number of executions of a backfill.
+func (s *Set) OfBackfill(name string) int {
+	return s.count(func(e *Execution) bool { return e.Backfill == name })
+}
+
 // Recovered returns the number of occurrences that were held while the job was disabled.
 func (s *Set) Recovered() int { return s.count(func(e *Execution) bool { return e.Recovered }) }
 
@@ -86,17 +91,17 @@ func (s *Set) Unknown() bool {
 // Held returns the execution that a worker may hold at now; nil if there is none. There is at most one.
 func (s *Set) Held(now time.Time) *Execution {
 	for _, e := range s.all {
-		if e.Due.After(now) {
+		if e.Begin().After(now) {
 			return e
 		}
 	}
 	return nil
 }
 
-// HeldUntil returns the due time of the execution that a worker may hold at now; zero if there is none.
+// HeldUntil returns the planned start of the execution that a worker may hold at now; zero if there is none.
 func (s *Set) HeldUntil(now time.Time) time.Time {
 	if e := s.Held(now); e != nil {
-		return e.Due
+		return e.Begin()
 	}
 	return time.Time{}
 }

@@ -82,7 +82,7 @@ func (s *Set) withdraw(ctx workflow.Context, which func(*Execution) bool) {
 
 // attemptIsNear looks up the due executions and reports whether to wait for one of them before it is cancelled.
 func (s *Set) attemptIsNear(ctx workflow.Context) bool {
-	due := func(e *Execution) bool { return e.Phase < Withdrawing && !e.Due.After(workflow.Now(ctx)) }
+	due := func(e *Execution) bool { return e.Phase < Withdrawing && !e.Begin().After(workflow.Now(ctx)) }
 	if !s.any(due) {
 		return false
 	}
@@ -108,7 +108,7 @@ func (e *Execution) near(p *lookups.Pending, now time.Time) bool {
 	if p.Sent || p.Ended != nil || p.Next.After(now.Add(e.margin())) {
 		return false
 	}
-	late := now.Sub(Later(e.Due, p.Began))
+	late := now.Sub(Later(e.Begin(), p.Began))
 	crashed := p.Held && !e.Sent && late >= presumedCrashedAfter && late < e.Loss-takeoverMargin
 	return !crashed
 }

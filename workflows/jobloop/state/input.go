@@ -96,6 +96,10 @@ type Input struct {
 	// occurrences that were held run now; nil: none do
 	Recovery *plan.Recovery `json:"recovery,omitempty"`
 	Pruning  *job.Pruning   `json:"pruning,omitempty"` // of a pruned job
+	// of the collection; see [job.CollectionProperties]
+	FlexibleWindow job.Duration `json:"flexibleWindow,omitempty"`
+	// backfills, oldest first: the last few that have ended, and the one that has not
+	Backfills []plan.Backfill `json:"backfills,omitempty"`
 	// failures in a row that disableAfter does not count: before the job was enabled again, or ended by a change
 	Forgiven int `json:"forgiven,omitempty"`
 }
@@ -150,8 +154,12 @@ func New(k job.Key, d job.Definition, registration int, c workflows.CollectionSt
 		Generation: registration, Registration: registration,
 		Collection: c.Generation, CollectionDisabled: c.Disabled, Alerts: alerts.State{Inherited: c.Rules},
 	}
+	in.FlexibleWindow = c.FlexibleWindow
 	if c.Pause != nil {
-		in.CollectionPause, in.Held = c.Pause, &c.Pause.Promise
+		in.CollectionPause = c.Pause
+		if c.Pause.Holds() && d.State == job.StateEnabled {
+			in.Held = &job.Promise{Recover: c.Pause.Recover, AtOnce: c.Pause.AtOnce}
+		}
 	}
 	in.Decided = in.Created.Add(-time.Second)
 	first := plan.Request{Created: in.Created, StartTime: d.StartTime, Recurrence: d.Recurrence, Local: d.Local, Step: plan.StepFirst, From: in.Decided}
@@ -172,7 +180,17 @@ func (in *Input) Begin() time.Time {
 	if !ok || !in.Active() {
 		return time.Time{}
 	}
-	return next.Add(-in.LeadTime())
+	return next.Add(in.Delay() - in.LeadTime())
+}
+
+// Delay returns how long after its due time an occurrence is to start, by the flexible window of the job or of its
+// collection.
+func (in *Input) Delay() time.Duration {
+	window := cmp.Or(in.Definition.FlexibleWindow, in.FlexibleWindow)
+	if window == "" {
+		return 0
+	}
+	return job.Spread(in.Key, window.Value())
 }
 
 // Snapshot returns the job for readers, without secrets.
@@ -209,8 +227,15 @@ func (in *Input) Snapshot() job.Job {
 		SkipWindows:  in.SkipWindows,
 		Registration: in.Registration, Numbered: in.Numbered,
 		Started: in.Started, Decided: in.Decided, CollectionDisabled: in.CollectionDisabled, DisabledBy: in.DisabledBy,
-		CollectionPause: in.CollectionPause, Pruning: in.Pruning,
+		CollectionPause: in.CollectionPause, Pruning: in.Pruning, Backfills: in.backfills(),
 	}
+}
+
+func (in *Input) backfills() (all []job.Backfill) {
+	for i := range in.Backfills {
+		all = append(all, in.Backfills[i].Backfill)
+	}
+	return all
 }
 
 // LeadTime returns how long before its due time an occurrence is dispatched if the job sleeps until then.
@@ -260,7 +285,7 @@ func (in *Input) Finish(now time.Time) {
 	if in.Failed {
 		in.Definition.State = job.StateFaulted
 	}
-	in.Final = now
+	in.Final, in.Held, in.Recovery = now, nil, nil
 	if r := in.Definition.Recurrence; r != nil && r.Count > 0 {
 		in.TimetableChanged(now)
 	}

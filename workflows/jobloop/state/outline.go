@@ -25,7 +25,7 @@ func (in *Input) Outline() job.Outline {
 	return job.Outline{
 		Zones: zone.Release, ZoneRules: zone.Rules,
 		Created: in.Created, StartTime: d.StartTime, Recurrence: d.Recurrence, Irregular: in.Irregular, Skips: in.Skips,
-		SkipWindows: in.SkipWindows,
+		SkipWindows: in.SkipWindows, Delay: in.Delay(),
 		// A final job is inactive too, but its timetable says so, unless it ends by a count; so most need no update.
 		Inactive:   !in.Active() && (!d.State.Final() || counted),
 		Disabled:   d.State == job.StateDisabled || d.State.Final() && counted,

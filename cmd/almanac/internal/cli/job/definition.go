@@ -31,6 +31,7 @@ type definition struct {
 	retries, retryAfter   string
 	onFailure             string
 	disableAfter          string
+	flexible              string
 
 	set     flags.Set
 	reading *client.RecurrenceReading // of --every; nil if that is a number and a unit
@@ -75,6 +76,8 @@ func (d *definition) groups() []flags.Group {
 			{Flag: "end", Value: text("time", &d.end), Help: "After which time nothing runs."},
 			{Flag: "count", Value: text("count", &d.count), Help: "How many runs at most."},
 			{Flag: "catch-up", Value: text("duration", &d.catchUp), Help: "How far back missed runs are caught up, such as PT1H."},
+			{Flag: "flexible-window", Value: text("duration", &d.flexible),
+				Help: "Within what time after it is due a run starts, such as 5m, by a hash of the name; 0s: at once."},
 			{Flag: "overlap", Value: flags.NewValue("policy", "", func(t string) error { d.overlap = t; return nil },
 				"BufferOne", "Skip", "AllowAll"), Help: "What happens while a run lasts: BufferOne, Skip or AllowAll."},
 		}},
@@ -219,6 +222,9 @@ func (d *definition) schedule(t tree) error {
 	}
 	if d.start != "" {
 		t.put("properties.startTime", d.start)
+	}
+	if d.flexible != "" {
+		t.put("properties.flexibleWindow", isoOf(d.flexible))
 	}
 	errs := []error{d.number(t, "interval", inRecurrence+"interval"), d.number(t, "count", inRecurrence+"count")}
 	if d.every != "" {

@@ -24,7 +24,7 @@ func Command(getenv base.Lookup) *cobra.Command {
 			below = append(below, newDeed(getenv, d))
 		}
 	}
-	below = append(below, newRestore(getenv), newHistory(getenv), newNext(getenv), newWhy(getenv), newWatch(getenv))
+	below = append(below, newRestore(getenv), newBackfill(getenv), newHistory(getenv), newNext(getenv), newWhy(getenv), newWatch(getenv))
 	return base.Group(&cobra.Command{
 		Use:     "job",
 		Aliases: []string{"jobs"},

@@ -255,7 +255,7 @@ func TestTheConsoleShowsEachRoleWhatItMayDo(t *testing.T) {
 	_, err = c.PutJob(t.Context(), "many", "b", off)
 	require.NoError(t, err)
 	operates := []string{"run", "skip", "enable", "disable", "rerun", "bulk", "bulk/do"}
-	writes := append(slices.Clone(operates), "edit", "new", "delete")
+	writes := append(slices.Clone(operates), "edit", "new", "delete", "calendars")
 	for role, may := range map[string][]string{"reader": nil, "operator": operates, "contributor": writes, "owner": writes} {
 		ctx := s.tab(t)
 		do(ctx, t, chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {

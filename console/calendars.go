@@ -158,9 +158,13 @@ func (v *calendarsView) describe(c *client.CalendarProperties) {
 	v.Until = c.CompleteUntil
 	weekend := "no day of the week is off"
 	if len(c.WeekendDays) > 0 {
-		weekend = strings.Join(c.WeekendDays, " and ") + " are off"
-		if len(c.WeekendDays) == 1 {
-			weekend = c.WeekendDays[0] + " is off"
+		days := make([]string, len(c.WeekendDays))
+		for i, day := range c.WeekendDays {
+			days[i] = strings.ToUpper(day[:min(1, len(day))]) + strings.ToLower(day[min(1, len(day)):])
+		}
+		weekend = strings.Join(days, " and ") + " are off"
+		if len(days) == 1 {
+			weekend = days[0] + " is off"
 		}
 	}
 	zone := "its days are those of each job’s own zone"

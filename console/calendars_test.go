@@ -56,7 +56,7 @@ func TestACalendarIsAYearOfMonths(t *testing.T) {
 	b.get("/console/calendars").has(">SE</a>", "all job collections", "2027-12-31", "New calendar")
 	const path = "/console/calendars?name=SE&scope="
 	shown := b.get(path)
-	shown.has("<h1>SE</h1>", "Covers to 2027-12-31", "saturday and sunday are off", "<caption>December</caption>", `class="hol" title="&lt;b&gt;Eve&lt;/b&gt;"`, `class="makeup" title="made up"`,
+	shown.has("<h1>SE</h1>", "Covers to 2027-12-31", "Saturday and Sunday are off", "<caption>December</caption>", `class="hol" title="&lt;b&gt;Eve&lt;/b&gt;"`, `class="makeup" title="made up"`,
 		`class="wknd"`, "29 Dec 2026", "made up: worked", "year=2027")
 	require.NotContains(t, shown.text, "&#34;version&#34;")
 	form := url.Values{"scope": {""}, "name": {"SE"}, "etag": {`"7"`}, "json": {`{"weekendDays":["friday"]}`}}

@@ -30,7 +30,7 @@ type operation struct {
 func tryOuts(target string) []operation {
 	here := map[string]string{"jobCollectionName": fmt.Sprintf("docs-%d", time.Now().UnixNano()), "jobName": "nightly", "calendarName": "docs"}
 	gone := map[string]string{"jobCollectionName": here["jobCollectionName"], "operationId": "none"}
-	never := map[string]string{"jobCollectionName": here["jobCollectionName"], "jobName": here["jobName"], "executionName": "1-1"}
+	never := map[string]string{"jobCollectionName": here["jobCollectionName"], "jobName": here["jobName"], "executionName": "1-1", "backfill": "week5"}
 	ok, created, missing := []string{"200"}, []string{"201"}, []string{"404"}
 	changed := []string{"200", "202"}
 	none := []string{"409"}    // there are no notifications

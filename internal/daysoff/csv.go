@@ -122,6 +122,11 @@ func (f *Found) row(record []string, at map[string]int, o Options) error {
 		return fmt.Errorf("%s is before %s", last, first)
 	}
 	name := strings.Join(strings.Fields(field("name")), " ")
+	for _, order := range []string{"dmy", "mdy"} {
+		if _, err := readDate(name, order); err == nil {
+			return fmt.Errorf("its name is the date %s: a heading such as first,last,name says which column is which", name)
+		}
+	}
 	makeUp := slices.Contains(makeUpWords, strings.ToLower(field("kind"))) || o.MakeUp != nil && o.MakeUp.MatchString(name)
 	f.LastGiven = max(f.LastGiven, last)
 	return f.add(first, last, name, makeUp, o)

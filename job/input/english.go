@@ -28,8 +28,11 @@ type Reading struct {
 	Recurrence *job.Recurrence `json:"recurrence"`
 }
 
-// maxEnglish is how many bytes a text in English has at most.
-const maxEnglish = 1000
+// The limits of a text in English: its bytes, and how many ambiguities it may have; each has two or three readings.
+const (
+	maxEnglish     = 1000
+	maxAmbiguities = 3
+)
 
 // ParseEnglish parses a request:
 //
@@ -59,7 +62,7 @@ func ParseEnglish(body []byte) (Readings, error) {
 	if err != nil {
 		return Readings{}, err
 	}
-	readings, err := readEnglish(q.Text, zone)
+	readings, err := readEnglish(q.Text, zone, maxAmbiguities)
 	if err != nil {
 		b.fail(b.pathOf("text"), fields.Invalid, "a recurrence in English", err.Error())
 		return Readings{}, b.err("question")
@@ -67,19 +70,19 @@ func ParseEnglish(body []byte) (Readings, error) {
 	return readings, nil
 }
 
-func readEnglish(text string, zone *time.Location) (Readings, error) {
+func readEnglish(text string, zone *time.Location, depth int) (Readings, error) {
 	read, err := english.ParseIn(text, zone)
 	if err == nil {
 		one, err := readingOf(text, read)
 		return Readings{Readings: []Reading{one}}, err
 	}
 	ambiguous, ok := errors.AsType[*english.AmbiguousError](err)
-	if !ok {
+	if !ok || depth == 0 {
 		return Readings{}, err
 	}
 	all := Readings{Ambiguous: ambiguous.Text}
 	for _, candidate := range ambiguous.Candidates {
-		more, err := readEnglish(candidate, zone) // it may be ambiguous for another reason
+		more, err := readEnglish(candidate, zone, depth-1) // it may be ambiguous for another reason
 		if err != nil {
 			return Readings{}, err
 		}

@@ -1,6 +1,7 @@
 package english
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -128,7 +129,7 @@ func (p *parser) rest(word string) {
 		p.mondayToFriday()
 	case isMonth:
 		p.addMonths(p.months())
-	case p.shortUnit(word) || p.clocks() || p.timeZone():
+	case p.shortUnit(word) || p.clocks(false) || p.timeZone():
 	default:
 		p.vague(word)
 	}
@@ -145,7 +146,10 @@ func (p *parser) vague(word string) {
 		"weekend": {"every Saturday", "every Saturday and Sunday"}, "weekends": {"every Saturday", "every Saturday and Sunday"},
 		"quarter": {"the 1st of every January, April, July and October", "every 3 months"},
 	}
-	if all := ways[word]; all != nil {
+	if all := ways[word]; all != nil && len(p.tokens)-p.at > 1 { // they would lack the rest
+		p.stop(quoted(all) + " in its place")
+		return
+	} else if all != nil {
 		p.err = &AmbiguousError{Text: p.tokens[p.at], Candidates: all}
 		return
 	}
@@ -371,7 +375,7 @@ func (p *parser) timesOfDay() {
 		p.minutesOf()
 		return
 	}
-	if !p.clocks() {
+	if !p.clocks(true) {
 		p.stop("a time of day such as 17:15, or minutes such as minute 30 of hours 9 to 17")
 	}
 }
@@ -407,11 +411,11 @@ func (p *parser) minutesOf() {
 }
 
 // clocks reads times of day.
-func (p *parser) clocks() bool {
+func (p *parser) clocks(afterAt bool) bool {
 	all := p.list(func() (int, bool) {
 		begun, was := p.at, p.midnight
 		c, bare, ok := p.clock()
-		if !ok {
+		if !ok || bare && !afterAt { // 15 may be a day of the month
 			p.at, p.midnight = begun, was
 			return 0, false
 		}
@@ -473,6 +477,14 @@ func (p *parser) another() {
 		end++
 	}
 	r, err := Parse(joined(p.tokens[p.at:end]))
+	if _, ambiguous := errors.AsType[*AmbiguousError](err); ambiguous {
+		p.stop("a further rule that means one thing: " + err.Error())
+		return
+	}
+	if err == nil && (r.Rule.Location != nil || r.Rule.Count > 0 || !r.Rule.End.IsZero() || !r.Start.IsZero()) {
+		p.stop("the time zone, the start, the end and the count of all rules in the first one")
+		return
+	}
 	p.at = end
 	if err != nil {
 		p.err = err

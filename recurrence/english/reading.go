@@ -26,14 +26,23 @@ func (p *parser) ambiguous() error {
 		}
 		return &AmbiguousError{Text: "until " + p.end, Candidates: []string{replaced(at, p.end+" 00:00"), replaced(at, p.end+" 23:59")}}
 	case p.midnight && !p.everyDay():
-		at := slices.Index(p.words, "midnight")
-		return &AmbiguousError{Text: "midnight", Candidates: []string{replaced(at, "00:00"), replaced(at, "23:59")}}
+		early, late := slices.Clone(p.tokens), slices.Clone(p.tokens)
+		for at, word := range p.words {
+			if word == "midnight" {
+				early[at], late[at] = "00:00", "23:59"
+			}
+		}
+		return &AmbiguousError{Text: "midnight", Candidates: []string{joined(early), joined(late)}}
+	case p.bareDays && p.frequency == recurrence.Month && len(p.weekDays) > 0 && p.saysMore():
+		return wanted("which of these days of the month, such as the first Monday")
 	case p.bareDays && p.frequency == recurrence.Month && len(p.weekDays) > 0:
 		var ways []string
 		for _, which := range []string{"the first ", "the last ", "every "} {
 			ways = append(ways, which+p.weekDays[0].String()+" of every month"+p.timeText())
 		}
 		return &AmbiguousError{Text: p.text, Candidates: ways}
+	case len(p.weekDays) > 0 && len(p.monthDays) > 0 && !p.onlyIf && (p.saysMore() || len(p.monthDays) > 1):
+		return wanted("such as the 13th of every month, only if that day is a Friday")
 	case len(p.weekDays) > 0 && len(p.monthDays) > 0 && !p.onlyIf:
 		day, date := p.weekDays[0].String(), strings.TrimPrefix(recurrence.Rule{Frequency: recurrence.Month, MonthDays: p.monthDays[:1]}.String(), "")
 		return &AmbiguousError{Text: p.text, Candidates: []string{
@@ -41,6 +50,12 @@ func (p *parser) ambiguous() error {
 		}}
 	}
 	return p.ambiguousHours()
+}
+
+// saysMore reports whether the text says what a candidate of a day of the week would lack.
+func (p *parser) saysMore() bool {
+	return len(p.weekDays) > 1 || len(p.inMonths)+len(p.years)+len(p.further)+len(p.hours)+len(p.minutes) > 0 || p.count > 0 ||
+		p.start != "" || p.end != ""
 }
 
 // everyDay reports whether no day is said.

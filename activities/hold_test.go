@@ -148,9 +148,9 @@ func TestAHerdThatIsTooLargeForItsWindowIsSentLate(t *testing.T) {
 			})
 		}
 		group.Wait()
-		require.Equal(t, herd, len(s.fences()), "each asks once")
+		require.Len(t, s.fences(), herd, "each asks once")
 		require.LessOrEqual(t, int(most.Load()), activities.FencePlaces)
-		require.Equal(t, herd, len(r.sent))
+		require.Len(t, r.sent, herd)
 		last := slices.MaxFunc(r.sent, time.Time.Compare).Sub(at)
 		require.InDelta(t, (herd*takes - 6*time.Second).Seconds(), last.Seconds(), 2)
 		late := len(slices.DeleteFunc(slices.Clone(r.sent), func(sent time.Time) bool { return sent.Before(at.Add(loss)) }))

@@ -19,6 +19,22 @@ type SkipWindow struct {
 // Has reports whether t is in the window.
 func (w SkipWindow) Has(t time.Time) bool { return !t.Before(w.From) && t.Before(w.Until) }
 
+// MergeWindows returns windows in order, of which no two overlap or follow each other without a gap, that have the same
+// times.
+func MergeWindows(windows []SkipWindow) []SkipWindow {
+	var merged []SkipWindow
+	for _, w := range slices.SortedFunc(slices.Values(windows), func(a, b SkipWindow) int { return a.From.Compare(b.From) }) {
+		if n := len(merged); n > 0 && !w.From.After(merged[n-1].Until) {
+			if w.Until.After(merged[n-1].Until) {
+				merged[n-1].Until = w.Until
+			}
+			continue
+		}
+		merged = append(merged, w)
+	}
+	return merged
+}
+
 // Skipped reports whether an occurrence is among those that are skipped, one by one or by a window.
 func Skipped(t time.Time, skips []time.Time, windows []SkipWindow) bool {
 	return slices.ContainsFunc(skips, t.Equal) ||

@@ -32,8 +32,8 @@ type Timetable struct {
 	later    bool // the first run is due after the creation, not at it
 	end      int64
 	count    int
-	skipped  []int64
-	windows  []job.SkipWindow // times in which every occurrence is skipped
+	skipped  []int64          // in order
+	windows  []job.SkipWindow // times in which every occurrence is skipped, apart and in order
 	zone     string           // name of the time zone; "": UTC
 	plan     *calendars.Plan  // by calendars; nil: it has none, and due times are nominal
 	moves    bool             // the calendars may make an occurrence due at another than its nominal time
@@ -139,10 +139,11 @@ func FromOutline(o *job.Outline) (*Timetable, error) {
 // Without returns the timetable without the occurrences that are due at the given times, or in one of the windows.
 func (t *Timetable) Without(skipped []time.Time, windows ...job.SkipWindow) *Timetable {
 	rest := *t
-	rest.skipped, rest.windows = slices.Clone(t.skipped), slices.Concat(t.windows, windows)
+	rest.skipped, rest.windows = slices.Clone(t.skipped), job.MergeWindows(slices.Concat(t.windows, windows))
 	for _, at := range skipped {
 		rest.skipped = append(rest.skipped, at.Unix())
 	}
+	slices.Sort(rest.skipped)
 	return &rest
 }
 
@@ -298,29 +299,6 @@ func (t *Timetable) FromAnchor() *Timetable {
 	all.created = min(t.created, t.start)
 	all.skipped, all.windows = nil, nil
 	return &all
-}
-
-// SkippedAfter returns the first occurrence after at that is skipped, or false if there is none.
-func (t *Timetable) SkippedAfter(at time.Time) (first time.Time, ok bool) {
-	if t.plan != nil {
-		return t.skippedBy(at)
-	}
-	note := func(next time.Time, found bool) {
-		if found && (!ok || next.Before(first)) {
-			first, ok = next, true
-		}
-	}
-	for _, one := range t.skipped {
-		if one > at.Unix() {
-			next, found := t.due(one)
-			note(next, found && next.Unix() == one)
-		}
-	}
-	for _, w := range t.windows {
-		next, found := t.due(max(at.Unix()+1, ceil(w.From)))
-		note(next, found && next.Before(w.Until))
-	}
-	return first, ok
 }
 
 // ceil returns the first whole second that is not before at.

@@ -84,7 +84,11 @@ func (g *generator) take(ctx workflow.Context, r *plan.Request, answer plan.Plan
 		g.move(ctx, m)
 	}
 	if d := answer.Dropped; d != nil {
-		g.Decided = d.Last
+		if r.Step == plan.StepSkipped {
+			g.SkipsNoted = d.Last
+		} else {
+			g.Decided = d.Last
+		}
 		g.noteDropped(ctx, d)
 	}
 	if r.Step == plan.StepCatchUp && !g.Plan.More {

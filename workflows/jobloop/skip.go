@@ -44,42 +44,61 @@ func (j *loop) skip(ctx workflow.Context, q plan.SkipQuestion) error {
 	now := workflow.Now(ctx).Truncate(time.Second)
 	j.generator.noteSkipped(ctx)
 	j.forgetSkips(now)
-	held := j.executions.Held(workflow.Now(ctx))
-	if held != nil && held.Manual {
-		held = nil
-	}
-	q.After = j.Decided
-	if held != nil {
-		q.After = held.Undo.Decided
-	}
-	if q.Undo {
-		q.After = execution.Later(q.After, now)
-	}
-	answer := j.generator.askSkip(ctx, q)
+	held, answer := j.askSkip(ctx, &q, now)
 	switch {
+	case answer.Behind != "" || answer.Replan:
+		return refuseSkip("The job is planned by newer time zones than this worker has. Try again later, or update the workers.")
 	case answer.Refused:
 		return j.refuseNoSuchRun(&q, answer.Nearest)
-	case answer.Count == 0: // it is so already
+	case !answer.Changed: // it is so already
 		return nil
-	case len(answer.Skips)+len(answer.Windows) > job.MaxSkips && !q.Undo:
+	case len(answer.Skips)+len(answer.Windows) > job.MaxSkips && q.Undo:
+		return refuseSkip(fmt.Sprintf("Of %d times that are skipped more than %d would be left. Have a whole time run that is skipped, with from and until.",
+			len(j.Skips)+len(j.SkipWindows), job.MaxSkips))
+	case len(answer.Skips)+len(answer.Windows) > job.MaxSkips:
 		return refuseSkip(fmt.Sprintf("%d occurrences that are to come are skipped already. Disable the job until it is to run again.",
 			len(j.Skips)+len(j.SkipWindows)))
 	case held != nil && j.concerns(&q, &answer, held.Planned()) && !j.withdrawHeld(ctx, held):
-		return refuseSkip(fmt.Sprintf("The occurrence that is due at %s may have been sent: one can be skipped until %.0f s before it is due.",
+		return refuseSkip(fmt.Sprintf("The occurrence that is due at %s may have been sent: what comes before it, or it, can be changed until %.0f s before it is due.",
 			job.NewTime(held.Due), withdrawMargin.Seconds()))
 	}
 	j.Skips, j.SkipWindows = answer.Skips, answer.Windows
+	j.Plan.Skipped = slices.DeleteFunc(slices.Clone(j.Plan.Skipped), func(due time.Time) bool { // another worker may plan later
+		return !job.Skipped(due, j.Skips, j.SkipWindows)
+	})
 	j.generator.record(ctx, j.generator.request(plan.StepAfter, j.Decided))
 	j.TimetableChanged(workflow.Now(ctx))
 	j.finishIfOver(ctx)
 	return nil
 }
 
+// askSkip returns the answer to a question about what is skipped, and the execution that is held, if it is of an
+// occurrence. If the time zones of this worker are newer than those of the plan, it plans first.
+func (j *loop) askSkip(ctx workflow.Context, q *plan.SkipQuestion, now time.Time) (held *execution.Execution, answer plan.SkipAnswer) {
+	for range 2 {
+		if held = j.executions.Held(workflow.Now(ctx)); held != nil && held.Manual {
+			held = nil
+		}
+		q.After = j.Decided
+		if held != nil {
+			q.After = held.Undo.Decided
+		}
+		if q.Undo {
+			q.After = execution.Later(q.After, now)
+		}
+		if answer = j.generator.askSkip(ctx, *q); !answer.Replan {
+			break
+		}
+		j.generator.record(ctx, j.generator.request(plan.StepAfter, j.Decided))
+	}
+	return held, answer
+}
+
 // concerns reports whether a held occurrence has to return to the plan for a change of what is skipped: it is skipped,
 // or one before it is not skipped any more.
 func (j *loop) concerns(q *plan.SkipQuestion, a *plan.SkipAnswer, held time.Time) bool {
 	if q.Undo {
-		return a.Occurrences[0].Before(held)
+		return len(a.Occurrences) > 0 && a.Occurrences[0].Before(held)
 	}
 	return job.Skipped(held, a.Skips, a.Windows)
 }
@@ -120,23 +139,42 @@ func (g *generator) askSkip(ctx workflow.Context, q plan.SkipQuestion) (answer p
 	return answer
 }
 
+// maxSweeps limits the sweeps of noteSkipped in one workflow task, of which each takes up to 20,000 occurrences.
+const maxSweeps = 10
+
 // noteSkipped records the skipped occurrences that have come due. Until then a request can have them run after all.
+// Where more have than a plan lists, as after an outage, they are recorded together.
 func (g *generator) noteSkipped(ctx workflow.Context) {
 	now := workflow.Now(ctx).Truncate(time.Second)
-	for len(g.Plan.Skipped) > 0 && !g.Plan.Skipped[0].After(now) {
-		d := &plan.Dropped{Outcome: job.OutcomeCancelled, Why: job.WhySkipped}
-		for _, due := range g.Plan.Skipped {
-			if !due.After(now) {
-				d.Add(due)
+	for range maxSweeps {
+		n := len(g.Plan.Skipped)
+		switch {
+		case n == 0 || g.Plan.Skipped[0].After(now):
+			return
+		case g.Plan.MoreSkipped && !g.Plan.Skipped[n-1].After(now):
+			if g.asked != nil { // another worker, whose answer comes first
+				return
 			}
-		}
-		g.Plan.Skipped, g.SkipsNoted = g.Plan.Skipped[d.Count:], d.Last
-		workflow.SideEffect(ctx, func(workflow.Context) any { return plan.Plan{Dropped: d} })
-		g.noteDropped(ctx, d)
-		if len(g.Plan.Skipped) == 0 && g.Plan.MoreSkipped && !g.undecidable() {
-			g.record(ctx, g.request(plan.StepAfter, g.Decided))
+			r := g.request(plan.StepSkipped, g.Decided)
+			r.Until = now
+			g.record(ctx, r)
+		default:
+			g.noteListed(ctx, now)
 		}
 	}
+}
+
+// noteListed records the listed skipped occurrences that have come due.
+func (g *generator) noteListed(ctx workflow.Context, now time.Time) {
+	d := &plan.Dropped{Outcome: job.OutcomeCancelled, Why: job.WhySkipped}
+	for _, due := range g.Plan.Skipped {
+		if !due.After(now) {
+			d.Add(due)
+		}
+	}
+	g.Plan.Skipped, g.SkipsNoted = g.Plan.Skipped[d.Count:], d.Last
+	workflow.SideEffect(ctx, func(workflow.Context) any { return plan.Plan{Dropped: d} })
+	g.noteDropped(ctx, d)
 }
 
 // nextSkipped returns when the next skipped occurrence is due that has no entry; zero if none is.

@@ -164,7 +164,7 @@ func TestSkip(t *testing.T) {
 		first.ok(t)
 		again.ok(t)
 		requireType(t, over.err, workflows.ErrTypeConflict)
-		require.ErrorContains(t, over.err, "No occurrence that can be skipped is due at 2026-01-01T00:01:00Z. The nearest one is due at 2026-01-01T00:02:00Z.")
+		require.ErrorContains(t, over.err, "No occurrence that can be skipped is due at 2026-01-01T00:01:00Z. The nearest one is due at 2026-01-01T00:03:00Z.")
 		require.Equal(t, []string{"00:00:00", "00:02:00", "00:03:00"}, w.dues())
 		require.Equal(t, []string{"Cancelled 1: 00:01:00 to 00:01:00"}, w.dropped())
 		w.requireSound()

@@ -63,28 +63,49 @@ func (g *generator) renewed(r *plan.Request) *plan.Request {
 	now.Zone, now.Skips, now.Times = g.Plan.Zone, g.Skips, g.remembered()
 	now.SkipWindows, now.SkipsNoted = g.SkipWindows, g.SkipsNoted
 	now.Next, _ = g.Next()
-	if r.Step == plan.StepAfter {
+	if r.Step == plan.StepAfter || r.Step == plan.StepSkipped {
 		now.From = g.Decided
 	}
 	return &now
 }
 
 // undecidable reports whether what is due cannot be decided until another worker has planned.
-func (g *generator) undecidable() bool { return g.asked != nil && g.asked.Step != plan.StepAfter }
+func (g *generator) undecidable() bool {
+	return g.asked != nil && g.asked.Step != plan.StepAfter && g.asked.Step != plan.StepSkipped
+}
 
 // remembered returns the times in the job's state that stand for local times; see [generator.move].
 func (g *generator) remembered() []time.Time {
 	times := append([]time.Time{g.Decided}, g.Skips...)
+	for _, w := range g.SkipWindows {
+		times = append(times, w.From, w.Until)
+	}
+	if !g.SkipsNoted.IsZero() {
+		times = append(times, g.SkipsNoted)
+	}
 	return append(times, g.executions.Times()...)
 }
 
 // move notes that the plan was made by other rules of the time zone than the one before: what is remembered by its time
 // has another one. An execution that is held keeps its due time; if it returns to the plan, it has the new one.
 func (g *generator) move(ctx workflow.Context, m *plan.Moved) {
-	skips := len(g.Skips)
-	g.Decided = m.Times[0]
-	copy(g.Skips, m.Times[1:])
-	g.executions.Move(m.Times[1+skips:])
+	times := m.Times
+	next := func() (t time.Time) {
+		t, times = times[0], times[1:]
+		return t
+	}
+	g.Decided = next()
+	for i := range g.Skips {
+		g.Skips[i] = next()
+	}
+	g.SkipWindows = slices.Clone(g.SkipWindows)
+	for i := range g.SkipWindows {
+		g.SkipWindows[i] = job.SkipWindow{From: next(), Until: next()}
+	}
+	if !g.SkipsNoted.IsZero() {
+		g.SkipsNoted = next()
+	}
+	g.executions.Move(times)
 	if !m.Start.IsZero() {
 		g.Definition.StartTime = job.NewTime(m.Start)
 	}

@@ -26,7 +26,7 @@ type Request struct {
 	Step Step      `json:"step"`
 	From time.Time `json:"from"` // occurrences up to here are decided
 
-	Until   time.Time     `json:"until,omitzero"`    // of StepDrop
+	Until   time.Time     `json:"until,omitzero"`    // of StepDrop and StepSkipped
 	Outcome job.Outcome   `json:"outcome,omitempty"` // of what is dropped
 	Why     string        `json:"why,omitempty"`     // likewise
 	Now     time.Time     `json:"now,omitzero"`      // of StepCatchUp
@@ -46,6 +46,7 @@ const (
 	StepDrop    Step = "drop"    // see [Drop]
 	StepCatchUp Step = "catchUp" // see [Drop] and [MissedUntil]
 	StepRelease Step = "release" // see [Release]
+	StepSkipped Step = "skipped" // as StepAfter, and the skipped ones after SkipsNoted up to Until are dropped; From stays
 )
 
 // Answer plans with the time zones of this worker. If they are older than those of the plan before, and say something
@@ -81,12 +82,17 @@ func (r *Request) answer(c *Calendars) (Plan, error) {
 	if c != nil {
 		p = p.By(c.Uses, c.Made, c.Memory)
 	}
-	p = p.Without(moved(r.Skips, move), r.SkipWindows...)
-	out := r.step(p, from)
+	p = p.Without(moved(r.Skips, move), movedWindows(r.SkipWindows, move)...)
+	out, noted := r.step(p, from), move(r.SkipsNoted)
 	if c != nil {
 		out.annotate(p, c, from)
 	}
-	out.listSkipped(p, r.SkipsNoted)
+	if r.Step == StepSkipped {
+		if out.Dropped = sweepSkipped(p, noted, r.Until); out.Dropped != nil {
+			noted = out.Dropped.Last
+		}
+	}
+	out.listSkipped(p, noted)
 	if zone == nil {
 		return out, nil
 	}
@@ -130,6 +136,14 @@ func (r *Request) step(p *timetable.Timetable, from time.Time) Plan {
 	default:
 		return After(p, from)
 	}
+}
+
+func movedWindows(windows []job.SkipWindow, move func(time.Time) time.Time) []job.SkipWindow {
+	var out []job.SkipWindow
+	for _, w := range windows {
+		out = append(out, job.SkipWindow{From: move(w.From), Until: move(w.Until)})
+	}
+	return out
 }
 
 func moved(times []time.Time, move func(time.Time) time.Time) []time.Time {

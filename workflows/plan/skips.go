@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -13,17 +14,28 @@ const maxSkipped = 16
 
 // listSkipped lists the skipped occurrences that have no entry yet, up to the last one that is planned.
 func (p *Plan) listSkipped(t *timetable.Timetable, noted time.Time) {
-	for len(p.Skipped) < maxSkipped {
-		next, ok := t.SkippedAfter(noted)
-		if !ok {
+	for next := range t.Skipped(noted) {
+		if n := len(p.Due); len(p.Skipped) == maxSkipped || n > 0 && !p.Done && next.After(p.Due[n-1]) {
+			p.MoreSkipped = true
 			return
 		}
-		if n := len(p.Due); n > 0 && !p.Done && next.After(p.Due[n-1]) {
+		p.Skipped = append(p.Skipped, next)
+	}
+}
+
+// sweepSkipped returns the skipped occurrences after noted and up to until, at most maxSweep; nil for none.
+func sweepSkipped(t *timetable.Timetable, noted, until time.Time) *Dropped {
+	swept := &Dropped{Outcome: job.OutcomeCancelled, Why: job.WhySkipped}
+	for next := range t.Skipped(noted) {
+		if next.After(until) || swept.Count == maxSweep {
 			break
 		}
-		p.Skipped, noted = append(p.Skipped, next), next
+		swept.Add(next)
 	}
-	p.MoreSkipped = true
+	if swept.Count == 0 {
+		return nil
+	}
+	return swept
 }
 
 // A SkipQuestion asks what a request to skip occurrences, or to skip them no more, does to a job.
@@ -38,31 +50,33 @@ type SkipAnswer struct {
 	Skips       []time.Time      `json:"skips,omitempty"`
 	Windows     []job.SkipWindow `json:"windows,omitempty"`
 	Occurrences []time.Time      `json:"occurrences,omitempty"`
-	Count       int              `json:"count,omitempty"`
+	Changed     bool             `json:"changed,omitempty"`
 	// the request is about no occurrence, and this is the nearest that it could be about; zero: there is none
 	Refused bool      `json:"refused,omitempty"`
 	Nearest time.Time `json:"nearest,omitzero"`
+	// nothing else is set: the time zones of this worker are newer than the plan's, so it plans first, or they are older
+	Replan bool   `json:"replan,omitempty"`
+	Behind string `json:"behind,omitempty"`
 }
 
-// maxAnswered is how many occurrences an answer lists, and maxCounted how many it counts.
-const (
-	maxAnswered = 10
-	maxCounted  = 20_000
-)
+// maxAnswered is how many occurrences an answer lists.
+const maxAnswered = 10
 
-// Skip answers a question by the timetable of a job. It plans nothing. The error means that this worker cannot read the
-// recurrence.
+// Skip answers a question by the timetable of a job. It plans nothing. It looks for a few hundred occurrences at most,
+// however many are concerned. The error means that this worker cannot read the recurrence.
 func (r *Request) Skip(q SkipQuestion) (SkipAnswer, error) {
 	all, err := timetable.Of(&job.Definition{StartTime: r.StartTime, Recurrence: r.Recurrence, Local: r.Local}, r.Created)
 	if err != nil {
 		return SkipAnswer{}, err
 	}
-	rest := all.Without(r.Skips, r.SkipWindows...)
-	s := skipper{q: q, rest: rest, after: rest.After}
-	s.Skips, s.Windows = slices.Clone(r.Skips), slices.Clone(r.SkipWindows)
-	if q.Undo {
-		s.after = rest.SkippedAfter
+	if zone := r.zone(all); zone != nil && r.Zone != nil && zone.Name == r.Zone.Name && zone.Rules != r.Zone.Rules {
+		if zone.Release < r.Zone.Release {
+			return SkipAnswer{Behind: zone.Release}, nil
+		}
+		return SkipAnswer{Replan: true}, nil
 	}
+	s := skipper{q: q, rest: all.Without(r.Skips, r.SkipWindows...)}
+	s.Skips, s.Windows = slices.Clone(r.Skips), job.MergeWindows(r.SkipWindows)
 	switch {
 	case !q.Due.IsZero():
 		s.one()
@@ -79,43 +93,48 @@ type skipper struct {
 	SkipAnswer
 	q    SkipQuestion
 	rest *timetable.Timetable // without what is skipped
-	// after returns the first occurrence after a time that the request can be about: a skipped one to skip it no more,
-	// and else another
-	after func(time.Time) (time.Time, bool)
 }
 
-// one answers for a due time. A request that asks for what is so already changes nothing.
+// from returns the occurrences after a time, in order, that the request can be about: skipped ones to skip them no more,
+// and else the others.
+func (s *skipper) from(at time.Time) iter.Seq[time.Time] {
+	if s.q.Undo {
+		return s.rest.Skipped(at)
+	}
+	return func(yield func(time.Time) bool) {
+		for next, ok := s.rest.After(at); ok && yield(next); next, ok = s.rest.After(next) {
+		}
+	}
+}
+
+// one answers for a due time. A request that asks for what is so already changes nothing. What is skipped although it is
+// no occurrence of the schedule, as before the schedule was changed, need not stay.
 func (s *skipper) one() {
 	due := s.q.Due
-	is := func(after func(time.Time) (time.Time, bool)) bool {
-		next, ok := after(due.Add(-time.Second))
-		return ok && next.Equal(due)
-	}
-	other := s.rest.SkippedAfter
-	if s.q.Undo {
-		other = s.rest.After
-	}
+	next, ok := s.rest.After(due.Add(-time.Second))
+	runs, skipped := ok && next.Equal(due), s.rest.IsSkipped(due)
+	listed := slices.ContainsFunc(s.Skips, due.Equal)
 	switch {
-	case due.After(s.q.After) && is(s.after):
+	case !due.After(s.q.After):
+		s.refuse(due)
+	case s.q.Undo && (skipped || listed), !s.q.Undo && runs:
 		s.change(due)
-	case !due.After(s.q.After) || !is(other):
+	case s.q.Undo && !runs, !s.q.Undo && !skipped:
 		s.refuse(due)
 	}
 }
 
 // next answers for the next occurrences, as many as there are.
 func (s *skipper) next() {
-	at := s.q.After
-	for range max(1, s.q.Next) {
-		next, ok := s.after(at)
-		if !ok {
+	most, n := min(max(1, s.q.Next), job.MaxSkips), 0
+	for due := range s.from(s.q.After) {
+		s.change(due)
+		if n++; n == most {
 			break
 		}
-		s.change(next)
-		at = next
 	}
-	if s.Count == 0 {
-		s.refuse(at)
+	if n == 0 {
+		s.refuse(s.q.After)
 	}
 }
 
@@ -129,59 +148,56 @@ func (s *skipper) change(due time.Time) {
 	s.cut(job.SkipWindow{From: due, Until: due.Add(time.Second)})
 }
 
-// cut leaves nothing skipped in a window.
-func (s *skipper) cut(w job.SkipWindow) {
+// cut leaves nothing skipped in a window, and no part of another window in which no occurrence is. It reports whether
+// anything was.
+func (s *skipper) cut(w job.SkipWindow) (was bool) {
+	n := len(s.Skips)
 	s.Skips = slices.DeleteFunc(s.Skips, w.Has)
+	was = len(s.Skips) < n
 	var rest []job.SkipWindow
 	for _, one := range s.Windows {
-		before, after := one, one
-		if w.From.Before(before.Until) {
-			before.Until = w.From
-		}
-		if w.Until.After(after.From) {
-			after.From = w.Until
-		}
-		switch {
-		case !w.From.Before(one.Until) || !w.Until.After(one.From):
+		if !w.From.Before(one.Until) || !w.Until.After(one.From) {
 			rest = append(rest, one)
 			continue
-		case before.From.Before(before.Until):
-			rest = append(rest, before)
 		}
-		if after.From.Before(after.Until) {
-			rest = append(rest, after)
+		was = true
+		for _, part := range []job.SkipWindow{{From: one.From, Until: w.From}, {From: w.Until, Until: one.Until}} {
+			if part.From.Before(part.Until) && s.rest.HasAny(part) {
+				rest = append(rest, part)
+			}
 		}
 	}
 	s.Windows = rest
+	return was
 }
 
-// window answers for all occurrences of a time, which is kept as one.
+// window answers for all occurrences of a time, which is kept as one. One by one, they need not be kept any more.
 func (s *skipper) window() {
 	w := job.SkipWindow{From: s.q.From, Until: s.q.Until}
 	if first := s.q.After.Add(time.Second); w.From.Before(first) {
 		w.From = first
 	}
-	for at := w.From.Add(-time.Second); s.Count < maxCounted; {
-		next, ok := s.after(at)
-		if !ok || !next.Before(w.Until) {
+	w.From = w.From.Add(time.Second - time.Nanosecond).Truncate(time.Second)
+	for next := range s.from(w.From.Add(-time.Second)) {
+		if len(s.Occurrences) == maxAnswered || !next.Before(w.Until) {
 			break
 		}
 		s.note(next)
-		at = next
 	}
-	covered := func(one job.SkipWindow) bool { return !w.From.Before(one.From) && !w.Until.After(one.Until) }
+	covered := slices.ContainsFunc(s.Windows, func(one job.SkipWindow) bool { return !w.From.Before(one.From) && !w.Until.After(one.Until) })
 	switch {
-	case s.q.Undo && s.Count > 0:
+	case s.q.Undo && s.cut(w):
+		s.Changed = true
+	case !s.q.Undo && !covered && s.rest.HasAny(w):
 		s.cut(w)
-	case s.Count > 0:
-		s.Windows = append(s.Windows, w)
-	case s.q.Undo || !slices.ContainsFunc(s.Windows, covered):
+		s.Windows, s.Changed = job.MergeWindows(append(s.Windows, w)), true
+	case !covered:
 		s.refuse(w.From)
 	}
 }
 
 func (s *skipper) note(due time.Time) {
-	if s.Count++; len(s.Occurrences) < maxAnswered {
+	if s.Changed = true; len(s.Occurrences) < maxAnswered {
 		s.Occurrences = append(s.Occurrences, due)
 	}
 }
@@ -192,28 +208,26 @@ func (s *skipper) refuse(t time.Time) {
 	if t.Before(s.q.After) {
 		t = s.q.After
 	}
-	next, ok := s.after(t.Add(-time.Second))
-	if ok {
+	after := t.Add(-time.Second)
+	if after.Before(s.q.After) {
+		after = s.q.After
+	}
+	for next := range s.from(after) {
 		s.Nearest = next
+		break
 	}
 	before, found := s.lastBefore(t)
-	if found && (!ok || t.Sub(before) < next.Sub(t)) {
+	if found && (s.Nearest.IsZero() || t.Sub(before) < s.Nearest.Sub(t)) {
 		s.Nearest = before
 	}
 }
 
 // lastBefore returns the last occurrence before t that the request can be about.
 func (s *skipper) lastBefore(t time.Time) (last time.Time, ok bool) {
-	if !s.q.Undo {
+	if s.q.Undo {
+		last, ok = s.rest.SkippedBefore(t)
+	} else {
 		last, ok = s.rest.Last(t.Add(-time.Second))
-		return last, ok && last.After(s.q.After)
 	}
-	for at, n := s.q.After, 0; n < maxCounted; n++ {
-		next, found := s.after(at)
-		if !found || !next.Before(t) {
-			break
-		}
-		last, ok, at = next, true, next
-	}
-	return last, ok
+	return last, ok && last.After(s.q.After)
 }

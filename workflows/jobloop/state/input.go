@@ -277,7 +277,11 @@ func (in *Input) Exhausted() bool {
 
 // onlySkipped reports whether all occurrences that are left are skipped. Until they have passed, a request can have them
 // run.
-func (in *Input) onlySkipped() bool { return len(in.Plan.Due) == 0 && len(in.Plan.Skipped) > 0 }
+func (in *Input) onlySkipped() bool {
+	r := in.Definition.Recurrence
+	usedUp := r != nil && r.Count > 0 && in.Started >= r.Count
+	return len(in.Plan.Due) == 0 && len(in.Plan.Skipped) > 0 && !usedUp
+}
 
 // Finish makes the job completed or, if its last occurrence failed, faulted.
 func (in *Input) Finish(now time.Time) {

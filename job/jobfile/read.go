@@ -186,6 +186,10 @@ func merged(file string, n, to *yaml.Node, depth int, left *budget) (*yaml.Node,
 		name.Anchor, name.Tag = "", "!!str"
 		to.Content = append(to.Content, &name, inner)
 	}
+	have := map[string]bool{} // as they are compared
+	for i := 0; len(inherited) > 0 && i < len(to.Content); i += 2 {
+		have[fields.Normalize(to.Content[i].Value)] = true
+	}
 	for _, from := range inherited {
 		objects := []*yaml.Node{from}
 		if from.Kind == yaml.SequenceNode {
@@ -196,7 +200,8 @@ func merged(file string, n, to *yaml.Node, depth int, left *budget) (*yaml.Node,
 				return nil, &Problem{Place{file, o.Line, o.Column}, "<< takes an object, or a list of objects"}
 			}
 			for i := 0; i+1 < len(o.Content); i += 2 {
-				if child(to, o.Content[i].Value) == nil {
+				if name := fields.Normalize(o.Content[i].Value); !have[name] {
+					have[name] = true
 					to.Content = append(to.Content, o.Content[i], o.Content[i+1])
 				}
 			}

@@ -153,6 +153,8 @@ type Result struct {
 	Collections []*Collection
 	Problems    []Problem
 	Secrets     []string // values that are secret wherever they are used
+
+	known map[string]bool // those secrets
 }
 
 // Problem adds a problem.

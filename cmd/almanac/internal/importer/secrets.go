@@ -29,7 +29,8 @@ type Secret struct {
 type vault struct {
 	names  map[string]string // by the secret
 	taken  map[string]bool
-	known  []string // secrets of the source, and forms of them, wherever they are used
+	last   map[string]int // the highest number of names with the same beginning
+	known  []string       // secrets of the source, and forms of them, wherever they are used
 	listed []Secret
 }
 
@@ -37,7 +38,7 @@ type vault struct {
 const minSecret = 4
 
 func newVault(known []string) *vault {
-	s := &vault{names: map[string]string{}, taken: map[string]bool{}}
+	s := &vault{names: map[string]string{}, taken: map[string]bool{}, last: map[string]int{}}
 	for _, secret := range known {
 		if len(secret) < minSecret {
 			continue
@@ -254,8 +255,9 @@ func (s *vault) name(d *Draft, path string) string {
 	}
 	base := variable(d.Name) + "_" + variable(last)
 	name := base
-	for n := 2; s.taken[name]; n++ {
-		name = base + "_" + strconv.Itoa(n)
+	for s.taken[name] {
+		s.last[base]++
+		name = base + "_" + strconv.Itoa(s.last[base]+1)
 	}
 	s.taken[name] = true
 	return name
@@ -395,8 +397,15 @@ var hookName = regexp.MustCompile(`(?i)(webhook|[-_]dsn)$`)
 
 // Secret adds a value of the source that is secret wherever it is used.
 func (r *Result) Secret(text string) {
-	if text != "" && !slices.Contains(r.Secrets, text) {
+	if len(r.known) < len(r.Secrets) { // others were added
+		r.known = make(map[string]bool, len(r.Secrets))
+		for _, secret := range r.Secrets {
+			r.known[secret] = true
+		}
+	}
+	if text != "" && !r.known[text] {
 		r.Secrets = append(r.Secrets, text)
+		r.known[text] = true
 	}
 }
 

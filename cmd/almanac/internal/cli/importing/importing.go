@@ -23,6 +23,7 @@ import (
 	"almanac/cmd/almanac/internal/importer/crontab"
 	"almanac/cmd/almanac/internal/importer/kubernetes"
 	"almanac/cmd/almanac/internal/importer/source"
+	"almanac/internal/fields"
 	"almanac/recurrence"
 )
 
@@ -154,9 +155,8 @@ func (o *options) run(s *base.Session, kind string, read reader, args, endings [
 	result := read(files, importer.Options{
 		Now: o.now, Zone: o.zone, Collection: o.collection, Form: o.form, Parameters: parameters,
 	})
-	for _, name := range ignored {
-		result.Note(name, 0, "it is left out, as cron leaves out a file of cron.d with such a name (Debian takes letters, digits, _ and - only; "+
-			"others take no ~, .rpmsave, .rpmnew and .rpmorig at the end): name the file itself if yours takes it")
+	for _, left := range ignored {
+		result.Note(left.name, 0, left.why)
 	}
 	report := importer.Finish(kind, result, o.now)
 	written, err := report.Files()
@@ -190,7 +190,7 @@ const maxFiles = 10_000
 
 // open returns the files of arguments. Each is read below its own directory, or below the argument that is one. ignored
 // are files of directories cron.d that cron does not read.
-func open(stdin io.Reader, args, endings []string) (files []source.File, ignored []string, err error) {
+func open(stdin io.Reader, args, endings []string) (files []source.File, ignored []leftOut, err error) {
 	for _, arg := range args {
 		if arg == "-" {
 			text, err := io.ReadAll(io.LimitReader(stdin, source.MaxSize+1))
@@ -224,8 +224,11 @@ func open(stdin io.Reader, args, endings []string) (files []source.File, ignored
 // cronNames are those of the files of a directory cron.d that every cron reads.
 var cronNames = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// ofDirectory returns the files in a directory, without those in directories below it, and those that cron ignores.
-func ofDirectory(dir string, endings []string) (files []source.File, ignored []string, err error) {
+// A leftOut file or directory is in a directory that was named, and is not read.
+type leftOut struct{ name, why string }
+
+// ofDirectory returns the files in a directory, without those in directories below it, and what is left out.
+func ofDirectory(dir string, endings []string) (files []source.File, ignored []leftOut, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, nil, err
@@ -238,15 +241,23 @@ func ofDirectory(dir string, endings []string) (files []source.File, ignored []s
 	if err != nil {
 		return nil, nil, err
 	}
+	var others []string
 	ofCron := endings == nil && filepath.Base(whole) == "cron.d"
 	for _, e := range entries {
 		name := e.Name()
-		if e.IsDir() || strings.HasPrefix(name, ".") || endings != nil && !slices.Contains(endings, strings.ToLower(filepath.Ext(name))) {
-			continue
-		}
 		shown := filepath.ToSlash(filepath.Join(dir, name))
-		if ofCron && !cronNames.MatchString(name) {
-			ignored = append(ignored, shown)
+		switch {
+		case strings.HasPrefix(name, "."):
+			continue
+		case e.IsDir():
+			ignored = append(ignored, leftOut{shown, "it is a directory in one that was named, and not looked into: name it to have its files read"})
+			continue
+		case endings != nil && !slices.Contains(endings, strings.ToLower(filepath.Ext(name))):
+			others = append(others, name)
+			continue
+		case ofCron && !cronNames.MatchString(name):
+			ignored = append(ignored, leftOut{shown, "it is left out, as cron leaves out a file of cron.d with such a name (Debian takes letters, digits, _ and - only; " +
+				"others take no ~, .rpmsave, .rpmnew and .rpmorig at the end): name the file itself if yours takes it"})
 			continue
 		}
 		if files = append(files, source.File{Dir: root.FS(), Path: name, Name: shown, Listed: true}); len(files) > maxFiles {
@@ -255,6 +266,11 @@ func ofDirectory(dir string, endings []string) (files []source.File, ignored []s
 	}
 	if len(files) == 0 {
 		return nil, nil, fmt.Errorf("%s has no file to be imported", dir)
+	}
+	if n := len(others); n > 0 {
+		ignored = append(ignored, leftOut{filepath.ToSlash(dir), fmt.Sprintf(
+			"%d files are left out, since their names do not end in %s (%s): name those that are to be read", n,
+			strings.Join(endings, ", "), fields.Cut(strings.Join(others, ", "), 200))})
 	}
 	return files, ignored, nil
 }

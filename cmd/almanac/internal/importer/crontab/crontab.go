@@ -93,6 +93,8 @@ func (t *table) set(line string, number int) {
 	switch name {
 	case "CRON_TZ":
 		t.zone = text
+		t.result.Note(t.file, number, "CRON_TZ: cronie and FreeBSD take it for the times; the cron of Debian and Ubuntu does not, "+
+			"and there the zone of the machine counts: remove the line if that is yours, and give --time-zone")
 	case "MAILTO":
 		if text != "" {
 			t.result.Note(t.file, number, "MAILTO: cron mails what a command prints; Almanac mails failures, if notifications say so")

@@ -222,7 +222,10 @@ func (b *builder) long(arg string, rest []string, options map[string]option) ([]
 // short reads letters such as -sSf, and -XPOST.
 func (b *builder) short(arg string, rest []string, options map[string]option) ([]string, error) {
 	letters := arg[1:]
-	if b.wget && (strings.HasPrefix(letters, "nv") || strings.HasPrefix(letters, "nc") || strings.HasPrefix(letters, "nd")) {
+	switch {
+	case b.wget && letters == "nc":
+		return nil, errors.New("-nc has no counterpart: wget sends nothing once the file is there")
+	case b.wget && (strings.HasPrefix(letters, "nv") || strings.HasPrefix(letters, "nd")):
 		return rest, nil
 	}
 	for letters != "" {

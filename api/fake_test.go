@@ -219,6 +219,11 @@ func (f *fake) PruneJob(ctx context.Context, k job.Key, owner string, check func
 	return pruned, cmp.Or(err, check(&pruned))
 }
 
+func (f *fake) CompareSecrets(ctx context.Context, k job.Key, _ *job.Definition) (bool, error) {
+	_, err := f.setJobState(ctx, k, job.StateEnabled)
+	return true, err
+}
+
 func (f *fake) RestoreJob(ctx context.Context, k job.Key, check func(*job.Job) error) (job.Job, error) {
 	restored, err := f.setJobState(ctx, k, job.StateEnabled)
 	return restored, cmp.Or(err, check(&restored))

@@ -22,6 +22,33 @@ type Pruner interface {
 	// PruneJob prunes a job of an owner that is on record, and RestoreJob takes it back. check is as for DeleteJob.
 	PruneJob(ctx context.Context, k job.Key, owner string, check func(current *job.Job) error) (job.Job, error)
 	RestoreJob(ctx context.Context, k job.Key, check func(current *job.Job) error) (job.Job, error)
+	// CompareSecrets reports whether the secrets of a definition are those that a job has.
+	CompareSecrets(ctx context.Context, k job.Key, d *job.Definition) (same bool, err error)
+}
+
+// compareSecrets says whether the secrets of the body are those that the job has.
+func (s *server) compareSecrets(c *gin.Context, k job.Key) error {
+	text, err := route.ReadBody(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request.Context()
+	current, err := s.scheduler.Job(ctx, k)
+	if err != nil {
+		return err
+	}
+	o := s.optionsFor(c, k, &current)
+	o.CheckTarget = nil // nothing is stored or sent
+	d, err := input.ParseDefinition(text, o)
+	if err != nil {
+		return err
+	}
+	same, err := s.scheduler.CompareSecrets(ctx, current.Key, &d)
+	if err != nil {
+		return err
+	}
+	answered := map[bool]string{true: "same", false: "differs"}
+	return answer.JSON(c, http.StatusOK, gin.H{"secrets": answered[same]})
 }
 
 // ownerOf returns the parameters of a PUT: the owner, "" if there is none, and whether it adopts a job that has none.

@@ -233,6 +233,8 @@ func (s *server) jobRoutes() []endpoint {
 		{inGroup, post, oneJob + "/prune", "Prune a job that its owner does not have any more", at(access.DeleteJobs), taggedBody,
 			to(s.pruneJob)},
 		{inGroup, post, oneJob + "/restore", "Take a pruned job back", at(access.WriteJobs), tagged, to(s.restoreJob)},
+		{inGroup, post, oneJob + "/compareSecrets", "Compare secrets with those of a job", at(access.WriteJobs), body,
+			to(s.compareSecrets)},
 		{inGroup, post, oneJob + testNotification, "Test the notifications of a job", run, nothing, to(s.testNotifications)},
 		{inGroup, get, oneJob + history, "List the history of a job", at(access.ReadHistory), filteredPages,
 			to(s.listHistory)},

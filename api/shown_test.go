@@ -52,6 +52,10 @@ func (talker) PruneJob(context.Context, job.Key, string, func(*job.Job) error) (
 	return talkative(), nil
 }
 
+func (talker) CompareSecrets(context.Context, job.Key, *job.Definition) (bool, error) {
+	return true, nil
+}
+
 func (talker) RestoreJob(context.Context, job.Key, func(*job.Job) error) (job.Job, error) {
 	return talkative(), nil
 }

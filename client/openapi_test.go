@@ -64,7 +64,7 @@ var others = map[string]string{
 	"BasicAuthentication": "HttpAuthentication", "ClientCertAuthentication": "HttpAuthentication", "OAuthAuthentication": "HttpAuthentication",
 	"NoAuthentication": "HttpAuthentication", "NotificationDeliveries": "a list of Delivery",
 	"JobCollectionListResult": "Page", "CalendarListResult": "Page", "JobListResult": "Page", "JobHistoryListResult": "Page", "HistoryAcrossListResult": "Page",
-	"ChangeListResult": "Page", "RerunListResult": "Page", "UpcomingListResult": "Page", "JobSummaryListResult": "Summaries", "BulkListResult": "Page", "OwnerBinding": "Owner", "JobPruning": "a text", "JobDigestListResult": "Page", "BulkSelection": "a text", "BackfillList": "a list of Backfill",
+	"ChangeListResult": "Page", "RerunListResult": "Page", "UpcomingListResult": "Page", "JobSummaryListResult": "Summaries", "BulkListResult": "Page", "OwnerBinding": "Owner", "JobPruning": "a text", "SecretsComparison": "a boolean", "JobDigestListResult": "Page", "BulkSelection": "a text", "BackfillList": "a list of Backfill",
 }
 
 // absent are members that a type leaves out, with the reason.
@@ -284,6 +284,9 @@ var calls = map[string]func(context.Context, *client.Client) error{
 	},
 	"Jobs_PostForecastBySubscription": func(ctx context.Context, c *client.Client) error {
 		return second(c.ForecastBeside(ctx, client.InSubscription(), client.Window{Host: "h", From: time.Unix(0, 0)}, client.Preview{}))
+	},
+	"Jobs_CompareSecrets": func(ctx context.Context, c *client.Client) error {
+		return second(c.CompareSecrets(ctx, "c", "j", json.RawMessage("{}")))
 	},
 	"Jobs_Prune":   func(ctx context.Context, c *client.Client) error { return second(c.PruneJob(ctx, "c", "j", "o")) },
 	"Jobs_Restore": func(ctx context.Context, c *client.Client) error { return second(c.RestoreJob(ctx, "c", "j")) },

@@ -52,3 +52,14 @@ func (c *Client) PruneJob(ctx context.Context, collection, name, owner string, c
 func (c *Client) RestoreJob(ctx context.Context, collection, name string, conditions ...Condition) (Job, error) {
 	return jobOf(post[Job](ctx, c, c.jobAt(collection, name, "restore"), nil, conditions...))
 }
+
+// CompareSecrets reports whether the secrets of a definition, with the body of a PUT, are those that a job has. The API
+// refuses what is asked too often.
+func (c *Client) CompareSecrets(ctx context.Context, collection, name string, body json.RawMessage) (same bool, err error) {
+	var answered struct {
+		Secrets string `json:"secrets"`
+	}
+	m := message{method: http.MethodPost, at: c.jobAt(collection, name, "compareSecrets"), body: body}
+	_, err = c.call(ctx, m, &answered)
+	return answered.Secrets == "same", err
+}

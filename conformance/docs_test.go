@@ -61,6 +61,7 @@ func tryOuts(target string) []operation {
 		{"JobCollections_BindOwner", here, `{"id":"5f0a9d1e-6f2b-4c1e-9d3a-2b7c8e4f1a60","collections":["` + here["jobCollectionName"] + `"]}`, ok},
 		{"Jobs_Prune", here, `{"owner":"5f0a9d1e-6f2b-4c1e-9d3a-2b7c8e4f1a60"}`, []string{"409"}}, // the job has no owner
 		{"Jobs_Restore", here, "", ok},
+		{"Jobs_CompareSecrets", here, `{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"` + target + `"}}}}`, ok},
 		{"Jobs_PreviewBackfill", here, "", ok},
 		{"Jobs_ListBackfills", here, "", ok},
 		{"Jobs_Backfill", here, "", notNext},

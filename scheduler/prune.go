@@ -65,6 +65,13 @@ func (s *Service) RestoreJob(ctx context.Context, k job.Key, check func(current 
 	})
 }
 
+// CompareSecrets reports whether the secrets of a definition are those that a job has. The job refuses what is asked too
+// often.
+func (s *Service) CompareSecrets(ctx context.Context, k job.Key, d *job.Definition) (same bool, err error) {
+	err = s.core.UpdateJob(ctx, k, workflows.UpdateCompare, &same, workflows.CompareRequest{Definition: *d})
+	return same, err
+}
+
 // changeChecked changes a job if check allows it, and the job was not changed since.
 func (s *Service) changeChecked(
 	ctx context.Context, k job.Key, check func(*job.Job) error, change func(current *job.Job) (job.Job, error),

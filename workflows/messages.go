@@ -30,6 +30,11 @@ type ReplaceRequest struct {
 	ShowNext *bool `json:"showNext,omitempty"`
 }
 
+// A CompareRequest asks whether the secrets of a definition are those that a job has.
+type CompareRequest struct {
+	Definition job.Definition `json:"definition"`
+}
+
 // A PruneRequest prunes a job.
 type PruneRequest struct {
 	Owner      string `json:"owner"`                // of the caller

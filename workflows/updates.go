@@ -9,13 +9,14 @@ import (
 // Updates of a [Job]. Run, enable, disable and delete are signals as well, for callers that need no answer. Enable,
 // disable and delete exist for a [Collection] too.
 const (
-	UpdateReplace = "update"  // takes a ReplaceRequest
-	UpdateRun     = "run"     // returns the name of the execution; see job.ExecutionName
-	UpdateRerun   = "rerun"   // takes the key of a request, returns a job.RerunAnswer
-	UpdateSkip    = "skip"    // takes a job.SkipRequest, or a due time, and perhaps a generation
-	UpdateUnskip  = "unskip"  // likewise
-	UpdatePrune   = "prune"   // takes a PruneRequest
-	UpdateRestore = "restore" // takes a pruned job back; perhaps with a generation
+	UpdateReplace = "update"         // takes a ReplaceRequest
+	UpdateRun     = "run"            // returns the name of the execution; see job.ExecutionName
+	UpdateRerun   = "rerun"          // takes the key of a request, returns a job.RerunAnswer
+	UpdateSkip    = "skip"           // takes a job.SkipRequest, or a due time, and perhaps a generation
+	UpdateUnskip  = "unskip"         // likewise
+	UpdatePrune   = "prune"          // takes a PruneRequest
+	UpdateRestore = "restore"        // takes a pruned job back; perhaps with a generation
+	UpdateCompare = "compareSecrets" // takes a CompareRequest, returns whether they are the same
 	// UpdateBackfill takes a job.BackfillRequest, and UpdateChangeBackfill a BackfillChange; both return a job.Job.
 	UpdateBackfill       = "backfill"
 	UpdateChangeBackfill = "changeBackfill"
@@ -98,6 +99,7 @@ var JobUpdates = Updates{
 	{Name: UpdateChangeBackfill, Description: "pause, resume or end a backfill", Operation: audit.BackfillJob, Once: true},
 	{Name: UpdateRerun, Description: "run the job again if its last execution failed",
 		Operation: audit.RunJob, Once: true},
+	{Name: UpdateCompare, Description: "compare secrets with those of the job", Operation: audit.CompareSecrets},
 	// Its operation depends on what has changed; see package trail.
 	{Name: UpdateCollection, Description: "the job collection was enabled or disabled, or its notifications changed"},
 	{Name: UpdateTest, Description: "send a test to the targets of the job's own notifications", Unrepeated: true},

@@ -30,6 +30,8 @@ const (
 	PruneJob   Operation = "Microsoft.Scheduler/jobCollections/jobs/prune/action"
 	RestoreJob Operation = "Microsoft.Scheduler/jobCollections/jobs/restore/action"
 
+	CompareSecrets Operation = "Microsoft.Scheduler/jobCollections/jobs/compareSecrets/action" // it changes nothing
+
 	WriteCollection   Operation = "Microsoft.Scheduler/jobCollections/write"
 	DeleteCollection  Operation = "Microsoft.Scheduler/jobCollections/delete"
 	EnableCollection  Operation = "Microsoft.Scheduler/jobCollections/enable/action"

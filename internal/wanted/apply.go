@@ -57,6 +57,30 @@ func (p *Plan) Resolve(ctx context.Context, s *Secrets) error {
 	return err
 }
 
+// Compare has the server compare the secrets of the jobs that else stay as they are: those of which it says that they
+// are the same are not sent. It resolves them as [Plan.Resolve] does, whose error it returns. What cannot be compared is
+// sent.
+func (p *Plan) Compare(ctx context.Context, s *Secrets) error {
+	jobs, err := p.prepare(ctx, s)
+	if err != nil {
+		return err
+	}
+	each(p.options.Parallel, jobs, func(c prepared) {
+		if c.Action != Keep || len(c.Secrets) == 0 || ctx.Err() != nil {
+			return
+		}
+		same, err := p.options.Client.CompareSecrets(ctx, c.Collection, c.Name, c.job.Body(c.secrets))
+		if err != nil {
+			return
+		}
+		if c.compared = same; !same {
+			c.Action = Update
+			c.Fields = append(c.Fields, Field{Path: "secrets", To: quoted("others than those that are stored")})
+		}
+	})
+	return nil
+}
+
 func (p *Plan) prepare(ctx context.Context, s *Secrets) ([]prepared, error) {
 	var all []prepared
 	var failed problems

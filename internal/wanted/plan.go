@@ -84,6 +84,8 @@ type Change struct {
 	etag string
 	is   *actual // nil: there is none
 	same bool    // by its digest
+
+	compared bool // its secrets are those that are stored
 }
 
 func (c *Change) name() string { return c.Collection + "/" + c.Name }
@@ -406,7 +408,7 @@ func (p *Plan) Summary() (s Summary) {
 			s.Prune++
 		default:
 			s.Unchanged++
-			if len(c.Secrets) > 0 {
+			if len(c.Secrets) > 0 && !c.compared {
 				s.Secrets++
 			}
 		}
@@ -421,7 +423,7 @@ func (p *Plan) Changed() bool {
 }
 
 // sent reports whether an apply sends the job of a change: secrets are sent again.
-func (c *Change) sent() bool { return c.Action != Keep || len(c.Secrets) > 0 }
+func (c *Change) sent() bool { return c.Action != Keep || len(c.Secrets) > 0 && !c.compared }
 
 // Sends returns how many jobs an apply sends.
 func (p *Plan) Sends() (n int) {

@@ -206,7 +206,7 @@ func TestOfEachUpdateOfAJobItIsDecidedWhetherItChangesTheDefinition(t *testing.T
 	t.Parallel()
 	changes := map[string]bool{
 		workflows.UpdatePrune: true, workflows.UpdateRestore: true, workflows.UpdateReplace: true, workflows.UpdateEnable: true, workflows.UpdateDisable: true,
-		workflows.UpdateRun: false, workflows.UpdateRerun: false, workflows.UpdateSkip: false, workflows.UpdateUnskip: false, workflows.UpdateBackfill: false, workflows.UpdateChangeBackfill: false, workflows.UpdateDelete: false,
+		workflows.UpdateCompare: false, workflows.UpdateRun: false, workflows.UpdateRerun: false, workflows.UpdateSkip: false, workflows.UpdateUnskip: false, workflows.UpdateBackfill: false, workflows.UpdateChangeBackfill: false, workflows.UpdateDelete: false,
 		workflows.UpdateDismiss: false, workflows.UpdateCollection: false, workflows.UpdateTest: false,
 	}
 	for _, u := range workflows.JobUpdates {

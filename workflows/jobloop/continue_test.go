@@ -289,7 +289,8 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 		Listed: job.OutcomeCompleted, ShowNext: true, ListedNext: at(10), Optional: visibility.Optional{Recorded: true},
 		Applied: state.Requests{{Hash: "a", At: at(4).Unix()}}, Reruns: state.Requests{{Hash: "b", At: at(3).Unix()}},
 		Behind: "2026a", Halted: "it failed too often", Forgiven: 3, DisabledBy: &job.Disabling{At: at(3), By: "ada"},
-		Pruning: &job.Pruning{At: at(3), By: "ada", State: job.StateEnabled},
+		Compared: state.Compares{Since: at(2), Count: 4},
+		Pruning:  &job.Pruning{At: at(3), By: "ada", State: job.StateEnabled},
 		Alerts: alerts.State{
 			Watch:     notification.Watch{Failed: []string{"a"}, Quiet: []string{"b"}, Since: at(3)},
 			Inherited: []notification.Rule{{Key: "a", On: []job.Event{job.EventFailed}, After: 2}},

@@ -41,6 +41,7 @@ func (j *loop) updates() []update {
 		{workflows.UpdateBackfill, j.handleBackfill, j.mayBackfill, nil},
 		{workflows.UpdateChangeBackfill, j.handleChangeBackfill, nil, nil},
 		{workflows.UpdateRerun, j.handleRerun, nil, nil},
+		{workflows.UpdateCompare, j.handleCompare, j.mayCompare, nil},
 		{workflows.UpdateCollection, j.handleCollection, nil, nil},
 		{workflows.UpdateTest, j.handleTest, j.mayTest, nil},
 		{workflows.UpdateDismiss, j.handleDismiss, nil, nil},

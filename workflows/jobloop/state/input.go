@@ -95,6 +95,7 @@ type Input struct {
 	Held *job.Promise `json:"held,omitempty"`
 	// occurrences that were held run now; nil: none do
 	Recovery *plan.Recovery `json:"recovery,omitempty"`
+	Compared Compares       `json:"compared,omitzero"` // comparisons of secrets
 	Pruning  *job.Pruning   `json:"pruning,omitempty"` // of a pruned job
 	// of the collection; see [job.CollectionProperties]
 	FlexibleWindow job.Duration `json:"flexibleWindow,omitempty"`
@@ -102,6 +103,12 @@ type Input struct {
 	Backfills []plan.Backfill `json:"backfills,omitempty"`
 	// failures in a row that disableAfter does not count: before the job was enabled again, or ended by a change
 	Forgiven int `json:"forgiven,omitempty"`
+}
+
+// Compares counts comparisons of secrets since a time.
+type Compares struct {
+	Since time.Time `json:"since"`
+	Count int       `json:"n"`
 }
 
 // Waiting is an execution that waits for its next attempt, as a run hands it over.

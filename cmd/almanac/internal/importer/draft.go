@@ -154,7 +154,8 @@ type Result struct {
 	Problems    []Problem
 	Secrets     []string // values that are secret wherever they are used
 
-	known map[string]bool // those secrets
+	known map[string]bool // those secrets, up to the number that is noted
+	noted int
 }
 
 // Problem adds a problem.

@@ -397,15 +397,14 @@ var hookName = regexp.MustCompile(`(?i)(webhook|[-_]dsn)$`)
 
 // Secret adds a value of the source that is secret wherever it is used.
 func (r *Result) Secret(text string) {
-	if len(r.known) < len(r.Secrets) { // others were added
-		r.known = make(map[string]bool, len(r.Secrets))
-		for _, secret := range r.Secrets {
-			r.known[secret] = true
-		}
+	if r.known == nil {
+		r.known = map[string]bool{}
 	}
-	if text != "" && !r.known[text] {
+	for _, secret := range r.Secrets[r.noted:] { // others were added
+		r.known[secret] = true
+	}
+	if r.noted = len(r.Secrets); text != "" && !r.known[text] {
 		r.Secrets = append(r.Secrets, text)
-		r.known[text] = true
 	}
 }
 

@@ -36,8 +36,9 @@ stays as it is, unless --prune is given and it belongs to the owner in almanac.y
 does that a file has made. What is done already is not done again, so after an interruption the same
 command goes on.
 
-Secrets are read before the first change, and all that are missing are listed. Jobs with
-secrets are sent again even if nothing else differs: the same secret changes nothing.`,
+Secrets are read before the first change, and all that are missing are listed. The server
+compares those of jobs that else stay as they are with what is stored, and says no more than
+whether they are the same; then the job is not sent.`,
 		Example: `  almanac apply -f jobs
   almanac apply -f jobs --prune
   almanac apply -f jobs --yes -o json`,
@@ -52,14 +53,15 @@ func (o *options) apply(ctx context.Context, s *base.Session) error {
 		return err
 	}
 	inText := o.format != "json"
+	secrets := o.secrets(s, d)
+	unresolved := p.Compare(ctx, secrets)
 	if inText {
 		if err := p.Text(s.Out); err != nil {
 			return err
 		}
 	}
-	secrets := o.secrets(s, d)
-	if err := p.Resolve(ctx, secrets); err != nil {
-		return exit.With(exit.Failed, err)
+	if unresolved != nil {
+		return exit.With(exit.Failed, unresolved)
 	}
 	if p.Sends() > 0 && s.Asks() && !s.Yes && (!inText || !s.Terminal) { // who is asked sees the plan
 		if err := p.Text(s.Err); err != nil {

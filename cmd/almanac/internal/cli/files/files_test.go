@@ -94,11 +94,12 @@ func TestJobFilesFromTheFirstToAnExport(t *testing.T) {
 	require.Zero(t, status)
 	require.Equal(t, "No changes: 1 job as the files say (1 job with secrets, which were not compared).\n", stdout)
 
-	_, stderr, status = run(t, "", "apply", at, "-f", dir)
-	require.Equal(t, exit.Usage, status, "secrets are not sent unasked either")
-	require.Contains(t, stderr, "Send the secrets of 1 job again?")
-	_, _, status = run(t, "", "apply", at, "-f", dir, "--yes")
+	stdout, _, status = run(t, "", "apply", at, "-f", dir)
+	require.Zero(t, status, "the server says that the secrets are the same")
+	require.Contains(t, stdout, "0 created, 0 changed, 1 unchanged")
+	stdout, _, status = run(t, "", "plan", at, "-f", dir, "--resolve-secrets")
 	require.Zero(t, status)
+	require.Equal(t, "No changes: 1 job as the files say.\n", stdout)
 
 	stdout, _, status = run(t, "", "export", at, "reports")
 	require.Zero(t, status)

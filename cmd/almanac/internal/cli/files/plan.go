@@ -20,7 +20,7 @@ func newPlan(getenv base.Lookup) *cobra.Command {
 	resolve := false
 	groups := o.settings("text", "json", "markdown")
 	groups[2].Settings = append(groups[2].Settings, &flags.Setting{Flag: "resolve-secrets", Value: flags.Bool(&resolve),
-		Help: "Read the secrets as an apply would, to find those that are missing."})
+		Help: "Read the secrets as an apply would, and have the server compare them."})
 	cmd := base.Command(&cobra.Command{
 		Use:   "plan",
 		Short: "Show what an apply of job files would change, and which runs move",
@@ -43,7 +43,7 @@ be reached.`,
 			return err
 		}
 		if resolve {
-			if err := p.Resolve(ctx, o.secrets(s, d)); err != nil {
+			if err := p.Compare(ctx, o.secrets(s, d)); err != nil {
 				return exit.With(exit.Failed, err)
 			}
 		}

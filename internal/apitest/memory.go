@@ -236,7 +236,9 @@ func (m *Memory) PruneJob(_ context.Context, k job.Key, owner string, check func
 }
 
 // CompareSecrets says that they are the same, since none is kept.
-func (m *Memory) CompareSecrets(context.Context, job.Key, *job.Definition) (bool, error) { return true, nil }
+func (m *Memory) CompareSecrets(context.Context, job.Key, *job.Definition) (bool, error) {
+	return true, nil
+}
 
 // RestoreJob takes a pruned job back.
 func (m *Memory) RestoreJob(ctx context.Context, k job.Key, check func(*job.Job) error) (job.Job, error) {

@@ -171,3 +171,33 @@ func TestAPreviewOfABulkChangeSaysWhatItWouldDo(t *testing.T) {
 		require.Equal(t, changes, answered.Changes, action)
 	}
 }
+
+func TestABulkPauseLeavesDisabledJobsAlone(t *testing.T) {
+	t.Parallel()
+	k := job.CollectionKey{Subscription: "s", ResourceGroup: "g", Name: "c"}
+	until := at("2026-01-05T06:00:00Z")
+	var jobs []listing.Summary
+	for i, d := range []*job.Disabling{
+		nil, {By: "eve"}, {Promise: job.Promise{Note: "why"}}, {Promise: job.Promise{Until: until, Recover: job.RecoverLatest}},
+		{Promise: job.Promise{Until: until.Add(time.Hour)}},
+	} {
+		jobs = append(jobs, listing.Summary{Key: k.Job(string(rune('a' + i))), State: job.StateDisabled, Generation: 1, DisabledBy: d})
+	}
+	f := &fake{selects: func(context.Context, job.CollectionKey, listing.SummaryQuery, []string) ([]listing.Summary, []string, error) {
+		return jobs, nil, nil
+	}}
+	h := api.New(f, api.Options{Now: func() time.Time { return at("2026-01-01T00:00:00Z") }})
+	got := send(h, http.MethodPost, "/jobCollections/c/bulkPreview",
+		`{"action":"disable","names":["a"],"until":"2026-01-05T06:00:00Z","recover":"latest"}`)
+	require.Equal(t, http.StatusOK, got.status, got.body)
+	var answered struct {
+		Jobs []struct{ Name, Effect, Reason string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(got.body), &answered))
+	for i, want := range []string{
+		"unchanged It is disabled already, and stays so.", "unchanged It is disabled already, and stays so.",
+		"unchanged It is disabled already, and stays so.", "unchanged It is disabled already.", "changes ",
+	} {
+		require.Equal(t, want, answered.Jobs[i].Effect+" "+answered.Jobs[i].Reason, answered.Jobs[i].Name)
+	}
+}

@@ -52,6 +52,9 @@ func (p *Promise) Keep() int {
 	return 0
 }
 
+// Paused reports whether what comes due is held, unlike in a job that somebody has disabled, or disableAfter has.
+func (d *Disabling) Paused() bool { return d != nil && d.Holds() }
+
 // Check returns what is wrong with a promise that a request makes now; "" if nothing is.
 func (p *Promise) Check(now time.Time) string {
 	switch {

@@ -82,8 +82,8 @@ func isSo(current *job.Job, action job.BulkAction, selected *job.BulkJob) bool {
 	case job.BulkEnable:
 		return current.Definition.State == job.StateEnabled
 	case job.BulkDisable:
-		p := selected.Promise
-		same := p == nil || current.DisabledBy != nil && current.DisabledBy.Promise == *p
+		p := selected.Promise // a pause leaves a job alone that is disabled without an end
+		same := p == nil || !current.DisabledBy.Paused() || current.DisabledBy.Promise == *p
 		return current.Definition.State == job.StateDisabled && same
 	case job.BulkSkip:
 		return !selected.Due.IsZero() && job.Skipped(selected.Due, current.Skips, current.SkipWindows)

@@ -85,6 +85,8 @@ func effectOf(action job.BulkAction, promise *job.Promise, s *listing.Summary) (
 		return Refused, "It could not be read: " + s.Unread + "."
 	case s.Generation == 0:
 		return Refused, "Its generation is not known; change it by itself."
+	case action == job.BulkDisable && s.State == job.StateDisabled && promise != nil && !s.DisabledBy.Paused():
+		return Unchanged, "It is disabled already, and stays so."
 	case action == job.BulkEnable && s.State == job.StateEnabled,
 		action == job.BulkDisable && s.State == job.StateDisabled && isPromised(promise, s.DisabledBy):
 		return Unchanged, "It is " + string(s.State) + " already."

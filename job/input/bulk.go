@@ -23,7 +23,7 @@ type Bulk struct {
 
 	// Of enabling and disabling, as [job.Promise] has them.
 	Note    string      `json:"note,omitempty"`
-	Until   *job.Time   `json:"until,omitempty"`
+	Until   *job.Time   `json:"until,omitempty" field:"rule=utcTime"`
 	Recover job.Recover `json:"recover,omitempty" field:"enum=none|latest|all"`
 	AtOnce  int         `json:"atOnce,omitempty" field:"min=1,max=100"`
 }

@@ -55,7 +55,7 @@ func (o *options) settings(formats ...string) []flags.Group {
 		}},
 		{Name: "Ownership", Settings: []*flags.Setting{
 			{Flag: "prune", Value: flags.Bool(&o.prune),
-				Help: "Prune the jobs of the owner in almanac.yaml that the files do not have: they are disabled, and delete themselves in 7 days."},
+				Help: "Prune the jobs of the owner that the files do not have: they are disabled, and delete themselves in 7 days."},
 			{Flag: "allow-empty", Value: flags.Bool(&o.allowEmpty),
 				Help: "Prune even where the files have no job of a job collection at all."},
 			{Flag: "adopt", Value: flags.Bool(&o.adopt), Help: "Give jobs of the files that have no owner the one in almanac.yaml."},

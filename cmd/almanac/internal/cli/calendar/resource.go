@@ -147,7 +147,7 @@ func newCreate(getenv base.Lookup) *cobra.Command {
 	o := new(applyOptions)
 	return o.command(&cobra.Command{
 		Use: "create NAME -f FILE", Aliases: []string{"add", "new"}, Short: "Make a calendar of a file",
-		Long:    "Make a calendar of a file. A name that is taken is refused. " + applied,
+		Long:    "Make a calendar of a file. A name that is taken is refused.\n" + applied,
 		Example: "  almanac calendar make SE 2026..2031 | almanac calendar create SE --shared -f -",
 	}, getenv, client.IfAbsent())
 }
@@ -157,7 +157,8 @@ func newApply(getenv base.Lookup) *cobra.Command {
 	cmd := o.command(&cobra.Command{
 		Use: "apply NAME -f FILE", Aliases: []string{"replace"}, Short: "Make or replace a calendar by a file",
 		Long: `Make a calendar of a file, or replace it. A file that "almanac calendar get -o yaml" printed is
-refused if somebody has changed the calendar since. ` + applied,
+refused if somebody has changed the calendar since.
+` + applied,
 		Example: "  almanac calendar apply SE -f SE.yaml",
 	}, getenv)
 	cmd.ValidArgsFunction = complete(getenv, &o.scope)

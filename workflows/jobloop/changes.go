@@ -55,6 +55,9 @@ func (j *loop) replaceAs(ctx workflow.Context, d job.Definition, text string, p 
 	if wasActive && (!timing || d.State != job.StateEnabled) && !holds {
 		j.generator.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, job.WhyJobChanged)
 	}
+	if !timing || d.State != job.StateEnabled {
+		j.Releasing = nil
+	}
 	if d.State != job.StateDisabled && j.Halted != "" {
 		j.Halted, j.Forgiven = "", j.Outcomes.ConsecutiveFailures
 		visibility.ShowHalted(ctx, &j.Key, "")
@@ -182,6 +185,9 @@ func (j *loop) setCollectionState(ctx workflow.Context, enabled bool, asked *job
 		if !holds {
 			j.generator.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, job.WhyCollectionChanged)
 		}
+	}
+	if !enabled {
+		j.Releasing = nil
 	}
 	before := j.CollectionPause
 	j.CollectionDisabled, j.CollectionPause = !enabled, pause

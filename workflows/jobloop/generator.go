@@ -23,6 +23,7 @@ type generator struct {
 	moved   bool          // other rules of the time zone have changed the plan in this run
 	stopped bool          // nothing is to be planned
 	wake    bool          // the loop has to run
+	stepped time.Time     // when the last step of a release was taken
 }
 
 // An occurrence is dispatched ahead: its activity is scheduled before the due time, and a worker holds it until then.
@@ -166,6 +167,7 @@ func (g *generator) noteDropped(ctx workflow.Context, d *plan.Dropped) {
 // except an enabled one-time job whose time has passed.
 func (g *generator) replan(ctx workflow.Context, enabled bool) {
 	g.Alerts.Forget()
+	g.Releasing = nil
 	if enabled && g.Definition.Recurrence == nil {
 		g.record(ctx, g.request(plan.StepAfter, g.Decided))
 		return

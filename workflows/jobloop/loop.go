@@ -139,6 +139,9 @@ func (j *loop) decide(ctx workflow.Context) {
 	if j.requests.turns.Taken() || j.disabling {
 		return
 	}
+	if j.generator.releasing(ctx) {
+		return
+	}
 	if j.Active() {
 		j.generator.noteSkipped(ctx)
 	}
@@ -267,7 +270,8 @@ func (j *loop) wake(now time.Time) time.Time {
 	if !j.Final.IsZero() || j.Pruning != nil {
 		return j.expires()
 	}
-	if j.Plan.More { // too many to drop in one workflow task: another takes the next step
+	if j.Plan.More && j.Active() || j.Releasing != nil && !j.generator.undecidable() && !j.requests.turns.Taken() {
+		// too many to drop in one workflow task: another takes the next step
 		return now.Add(time.Millisecond)
 	}
 	if !j.Active() && !j.requests.turns.Taken() {

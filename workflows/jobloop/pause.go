@@ -118,25 +118,40 @@ func (j *loop) release(ctx workflow.Context, choice *job.Promise, why string) {
 	if len(j.Skips)+len(j.SkipWindows) > 0 {
 		j.generator.noteSkipped(ctx)
 	}
-	r := j.generator.request(plan.StepRelease, j.Decided)
-	r.Until = workflow.Now(ctx).Truncate(time.Second).Add(-time.Second)
+	until := workflow.Now(ctx).Truncate(time.Second).Add(-time.Second)
 	if over := j.pauseOver; !over.IsZero() && over.Before(workflow.Now(ctx)) { // what came due since was not held
-		r.Until = over.Add(-time.Nanosecond).Truncate(time.Second)
+		until = over.Add(-time.Nanosecond).Truncate(time.Second)
 	}
-	r.Keep, r.AtOnce = choice.Keep(), choice.AtOnce
-	r.Outcome, r.Why = job.OutcomeSkipped, job.WhyNotRecovered(why, choice.Keep())
+	j.Releasing = &plan.Releasing{
+		Until: until, Keep: choice.Keep(), AtOnce: choice.AtOnce, Why: job.WhyNotRecovered(why, choice.Keep()),
+	}
 	j.Held = nil
-	j.generator.record(ctx, r)
+	j.generator.releaseStep(ctx)
 }
 
-// released takes the answer to a request of [loop.release]: what is planned up to its end is recovered.
+// releaseStep decides as many of the occurrences that were held as one workflow task may.
+func (g *generator) releaseStep(ctx workflow.Context) {
+	g.stepped = workflow.Now(ctx)
+	r := g.request(plan.StepRelease, g.Decided)
+	r.Until, r.Keep, r.AtOnce = g.Releasing.Until, g.Releasing.Keep, g.Releasing.AtOnce
+	r.Outcome, r.Why = job.OutcomeSkipped, g.Releasing.Why
+	g.record(ctx, r)
+}
+
+// releasing takes the next step of a release, once in a workflow task, and reports whether another one is to follow.
+func (g *generator) releasing(ctx workflow.Context) bool {
+	if g.Releasing != nil && !g.undecidable() && !workflow.Now(ctx).Equal(g.stepped) {
+		g.releaseStep(ctx)
+	}
+	return g.Releasing != nil
+}
+
+// released takes the answer to a request of [generator.releaseStep]: what is planned up to its end is recovered.
 func (g *generator) released(ctx workflow.Context, r *plan.Request) {
 	if g.Plan.More {
-		next := *r
-		next.From = g.Decided
-		g.record(ctx, &next)
 		return
 	}
+	g.Releasing = nil
 	if next, ok := g.Next(); ok && !next.After(r.Until) {
 		begun := workflow.Now(ctx).Truncate(time.Second).Add(-time.Second)
 		g.Recovery = &plan.Recovery{Until: r.Until, AtOnce: r.AtOnce, Begun: begun}

@@ -305,3 +305,28 @@ func TestARecoveredOccurrenceWaitsForARegularOneThatRuns(t *testing.T) {
 	require.Equal(t, "00:04:00 00:10:00", w.starts()[1])
 	w.requireSound()
 }
+
+func TestALongPauseEndsInManyWorkflowTasks(t *testing.T) {
+	t.Parallel()
+	for choice, runs := range map[job.Recover]int{job.RecoverNone: 0, job.RecoverAll: job.MaxHeld} {
+		t.Run(string(choice), func(t *testing.T) {
+			t.Parallel()
+			const held = 45_000
+			w := newJobEnv(t, every(minutely))
+			end := newYear.Add((held + 1) * time.Minute).Add(-time.Second)
+			w.update(30*time.Second, workflows.UpdateDisable, stateAs(job.Promise{Until: end, Recover: choice, AtOnce: job.MaxAtOnce}))
+			w.suggest = time.Millisecond
+			w.run(end.Sub(newYear) + 2*time.Second)
+			count, last := 0, time.Time{}
+			for i, d := range w.recorded.dropped {
+				require.Equal(t, job.OutcomeSkipped, d.Outcome)
+				require.True(t, w.recorded.droppedAt[i].After(last), "each step has a workflow task of its own")
+				count, last = count+d.Count, w.recorded.droppedAt[i]
+			}
+			require.Equal(t, held-runs, count)
+			require.True(t, slices.ContainsFunc(w.runs, func(r run) bool { return r.Releasing != nil }), "a new run goes on")
+			require.Len(t, w.dues(), 2+runs, "and the regular ones before and after it")
+			w.requireSound()
+		})
+	}
+}

@@ -17,6 +17,14 @@ type Recovery struct {
 	Ended time.Time `json:"ended,omitzero"`
 }
 
+// A Releasing is what is decided of occurrences that were held. It may take many steps, each in a workflow task of its own.
+type Releasing struct {
+	Until  time.Time `json:"until"` // occurrences up to here were held
+	Keep   int       `json:"keep,omitempty"`
+	AtOnce int       `json:"atOnce,omitempty"`
+	Why    string    `json:"why"` // the others do not run
+}
+
 // Limit returns how many recovered occurrences may run at once.
 func (r *Recovery) Limit() int { return max(1, r.AtOnce) }
 

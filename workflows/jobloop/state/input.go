@@ -95,8 +95,10 @@ type Input struct {
 	Held *job.Promise `json:"held,omitempty"`
 	// occurrences that were held run now; nil: none do
 	Recovery *plan.Recovery `json:"recovery,omitempty"`
-	Compared Compares       `json:"compared,omitzero"` // comparisons of secrets
-	Pruning  *job.Pruning   `json:"pruning,omitempty"` // of a pruned job
+	// occurrences after Decided that were held are decided step by step; nil: none are
+	Releasing *plan.Releasing `json:"releasing,omitempty"`
+	Compared  Compares        `json:"compared,omitzero"` // comparisons of secrets
+	Pruning   *job.Pruning    `json:"pruning,omitempty"` // of a pruned job
 	// of the collection; see [job.CollectionProperties]
 	FlexibleWindow job.Duration `json:"flexibleWindow,omitempty"`
 	// backfills, oldest first: the last few that have ended, and the one that has not
@@ -296,7 +298,7 @@ func (in *Input) Finish(now time.Time) {
 	if in.Failed {
 		in.Definition.State = job.StateFaulted
 	}
-	in.Final, in.Held, in.Recovery = now, nil, nil
+	in.Final, in.Held, in.Recovery, in.Releasing = now, nil, nil, nil
 	if r := in.Definition.Recurrence; r != nil && r.Count > 0 {
 		in.TimetableChanged(now)
 	}

@@ -6,12 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
+	"time"
 
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"almanac/activities/lookups"
 	"almanac/job"
 	"almanac/workflows"
 	"almanac/workflows/internal/await"
+	"almanac/workflows/jobloop/state"
 )
 
 const (
@@ -19,13 +24,19 @@ const (
 	// update has up to 192 KiB.
 	changesPerRun = 100
 	bytesPerRun   = 4 << 20
+
+	// repeatedFor is how long applied updates are remembered, of which a caller that got no answer repeats one for
+	// 50 s; maxRemembered is how many at most.
+	repeatedFor   = 10 * time.Minute
+	maxRemembered = 1000
 )
 
 // Input is the input of a run of [Workflow].
 type Input struct {
 	job.KeptCalendar
-	Registration int    `json:"registration"` // its number; the generation begins with it
-	Applied      string `json:"applied,omitempty"`
+	Registration int `json:"registration"` // its number; the generation begins with it
+	// updates, each with the version that it made, or left
+	Applied state.Requests `json:"applied,omitempty"`
 }
 
 // Workflow keeps a calendar from its creation to its deletion.
@@ -33,13 +44,13 @@ func Workflow(ctx workflow.Context, in Input) error {
 	if in.Key.Name == "" || in.Generation == 0 || in.Registration == 0 {
 		return workflows.ErrForeign
 	}
-	c := &kept{Input: in}
+	c := &kept{Input: in, end: await.Signals(ctx, workflows.SignalEnd, "the job collection is gone, and the calendar with it")}
 	err := errors.Join(
 		workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryStatus,
-			func() (job.KeptCalendar, error) { return c.KeptCalendar, nil },
+			func() (job.KeptCalendar, error) { return c.KeptCalendar, c.present() },
 			workflow.QueryHandlerOptions{Description: "the calendar"}),
 		workflow.SetQueryHandlerWithOptions(ctx, workflows.QuerySummary,
-			func() (job.KeptCalendar, error) { return c.Summary(), nil },
+			func() (job.KeptCalendar, error) { return c.Summary(), c.present() },
 			workflow.QueryHandlerOptions{Description: "the calendar without its days"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdatePut, c.put,
 			workflow.UpdateHandlerOptions{Validator: c.mayPut, Description: "replace the calendar"}),
@@ -49,32 +60,38 @@ func Workflow(ctx workflow.Context, in Input) error {
 	if err != nil {
 		return err
 	}
-	end := await.Signals(ctx, workflows.SignalEnd, "the job collection is gone, and the calendar with it")
-	return c.run(ctx, end)
+	return c.run(ctx)
 }
 
 // A kept is the state of a run of [Workflow].
 type kept struct {
 	Input
+	end     workflow.ReceiveChannel
 	updates int
 	deleted bool
+
+	asking       bool // whether it is registered
+	unregistered error
 }
 
-func (c *kept) run(ctx workflow.Context, end workflow.ReceiveChannel) error {
+func (c *kept) run(ctx workflow.Context) error {
 	long := func() bool {
 		info := workflow.GetInfo(ctx)
 		return c.updates >= changesPerRun || info.GetCurrentHistorySize() >= bytesPerRun || info.GetContinueAsNewSuggested()
 	}
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("%s: version %d", c.Key.ARMID(), c.Version))
+	c.describe(ctx)
+	c.confirm(ctx)
 	err := workflow.Await(ctx, func() bool {
-		return c.deleted || end.Len() > 0 || long() && workflow.AllHandlersFinished(ctx)
+		return c.over() || long() && !c.asking && workflow.AllHandlersFinished(ctx)
 	})
-	if err == nil && !c.deleted && end.Len() == 0 {
+	if err == nil && !c.over() {
 		return workflow.NewContinueAsNewError(ctx, workflows.TypeCalendar, c.Input)
 	}
 	c.deleted = true // a cancellation deletes it, too
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	if end.Len() == 0 {
+	// otherwise the list could learn of it after it is gone
+	_ = workflow.Await(ctx, func() bool { return !c.asking && workflow.AllHandlersFinished(ctx) })
+	if c.end.Len() == 0 && c.unregistered == nil {
 		removed := workflows.Registration{Name: c.Key.Name, Number: c.Registration}
 		list := c.Key.Scope.CalendarsWorkflowID()
 		err := workflow.SignalExternalWorkflow(ctx, list, "", workflows.SignalRemoved, removed).Get(ctx, nil)
@@ -83,7 +100,50 @@ func (c *kept) run(ctx workflow.Context, end workflow.ReceiveChannel) error {
 				"calendar", c.Key.ARMID(), "error", err)
 		}
 	}
-	return workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
+	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+		return err
+	}
+	return c.unregistered
+}
+
+func (c *kept) describe(ctx workflow.Context) {
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf("%s: version %d", c.Key.ARMID(), c.Version))
+}
+
+// confirm tells the list of names, in the first run, that the calendar exists. The list may have ended with the
+// collection since the name was registered: then the calendar ends, which nothing else would end.
+func (c *kept) confirm(ctx workflow.Context) {
+	if workflow.GetInfo(ctx).ContinuedExecutionRunID != "" {
+		return
+	}
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	ctx = withLookup(ctx, "is the calendar registered?")
+	c.asking = true
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		err := workflow.ExecuteActivity(ctx, lookups.TypeUpdate, c.Key.Scope.CalendarsWorkflowID(), workflows.UpdateConfirm,
+			workflows.Registration{Name: c.Key.Name, Number: c.Registration}).Get(ctx, nil)
+		c.asking, c.unregistered = false, workflows.Unregistered(err)
+	})
+}
+
+// withLookup returns a context for activities that ask other workflows, until they answer.
+func withLookup(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: time.Minute,
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: time.Minute},
+		Summary:             summary,
+	})
+}
+
+// over reports whether the calendar is deleted, by whatever.
+func (c *kept) over() bool { return c.deleted || c.end.Len() > 0 || c.unregistered != nil }
+
+// present returns an error once the calendar is deleted, whatever its workflow still has to do.
+func (c *kept) present() error {
+	if c.over() {
+		return workflows.Refuse(workflows.ErrTypeGone, "the calendar is being deleted")
+	}
+	return nil
 }
 
 // mayPut refuses a change that was based on another calendar, before it is written to the history.
@@ -94,30 +154,37 @@ func (c *kept) mayPut(ctx workflow.Context, r workflows.PutCalendarRequest) erro
 func (c *kept) mayRemove(ctx workflow.Context, expected int) error { return c.expect(ctx, expected) }
 
 func (c *kept) expect(ctx workflow.Context, expected int) error {
-	switch {
-	case c.deleted:
-		return workflows.Refuse(workflows.ErrTypeGone, "the calendar is being deleted")
-	case expected != 0 && expected != c.Generation && c.Applied != workflow.GetCurrentUpdateInfo(ctx).ID:
+	if err := c.present(); err != nil {
+		return err
+	}
+	if expected != 0 && expected != c.Generation && c.Applied.Find(workflow.GetCurrentUpdateInfo(ctx).ID) == nil {
 		return workflows.Refuse(workflows.ErrTypeStale, "the calendar was changed meanwhile")
 	}
 	return nil
 }
 
-// put replaces the calendar. One that is the same changes nothing; nor does an update that an earlier run applied.
+// put replaces the calendar. One that is the same changes nothing; nor does an update that an earlier run applied, which
+// gets the answer of the first time.
 func (c *kept) put(ctx workflow.Context, r workflows.PutCalendarRequest) (job.KeptCalendar, error) {
+	c.Applied.Forget(workflow.Now(ctx).Add(-repeatedFor))
 	if err := c.expect(ctx, r.Expected); err != nil { // another update came between
 		return job.KeptCalendar{}, err
 	}
 	c.updates++
 	id := workflow.GetCurrentUpdateInfo(ctx).ID
-	same := reflect.DeepEqual(c.Calendar, r.Calendar) //workflowcheck:ignore // of types without maps
-	if c.Applied == id || same {
-		return c.Summary(), nil
+	if before := c.Applied.Find(id); before != nil {
+		then := job.KeptCalendar{Key: c.Key, Calendar: r.Calendar}
+		then.Version, _ = strconv.Atoi(before.Answer) // digits
+		then.Generation = c.Generation - c.Version + then.Version
+		return then.Summary(), nil
 	}
-	c.Calendar, c.Applied = r.Calendar, id
-	c.Version++
-	c.Generation++
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("%s: version %d", c.Key.ARMID(), c.Version))
+	if !reflect.DeepEqual(c.Calendar, r.Calendar) { //workflowcheck:ignore // of types without maps
+		c.Calendar = r.Calendar
+		c.Version++
+		c.Generation++
+		c.describe(ctx)
+	}
+	c.Applied.Add(id, strconv.Itoa(c.Version), workflow.Now(ctx), repeatedFor, maxRemembered)
 	return c.Summary(), nil
 }
 

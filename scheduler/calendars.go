@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"go.temporal.io/sdk/client"
 
@@ -162,12 +163,32 @@ func (s *Service) createCalendar(ctx context.Context, k job.CalendarKey, c job.C
 	}
 	k.Name = registered.Name
 	kept := job.KeptCalendar{Key: k, Calendar: c, Version: 1, Generation: registered.Number}
-	return kept, s.start(ctx, client.StartWorkflowOptions{
+	err = s.start(ctx, client.StartWorkflowOptions{
 		ID: k.WorkflowID(), StaticSummary: "calendar " + k.Name, StaticDetails: "`" + k.ARMID() + "`",
 		Memo:     map[string]any{workflows.MemoText: "calendar " + k.Name, workflows.MemoID: k.ARMID()},
 		Priority: collectionPriority,
 	}, workflows.TypeCalendar, calendar.Input{KeptCalendar: kept, Registration: registered.Number})
+	if err != nil {
+		return kept, err
+	}
+	return kept, s.confirmCalendar(ctx, k)
 }
+
+// confirmCalendar ends a calendar that was just started, and the list that has its name, if their collection was deleted
+// meanwhile: it may have ended its calendars before. If the collection does not answer, these find out by themselves.
+func (s *Service) confirmCalendar(ctx context.Context, k job.CalendarKey) error {
+	missing := s.checkScope(ctx, k.Scope)
+	if !core.IsMissing(missing) {
+		return nil
+	}
+	for _, id := range []string{k.Scope.CalendarsWorkflowID(), k.WorkflowID()} {
+		_ = s.core.Temporal.SignalWorkflow(ctx, id, "", workflows.SignalEnd, nil) // it may be gone
+	}
+	return missing
+}
+
+// endingPause is the pause between registrations while the workflow that has the names ends.
+const endingPause = 100 * time.Millisecond
 
 // registerCalendar registers the name of a calendar. It starts the workflow that has the names if that does not exist
 // yet.
@@ -186,19 +207,26 @@ func (s *Service) registerCalendar(
 			ID: id, StaticSummary: "calendars", StaticDetails: "`" + k.Scope.Calendar("").ARMID() + "`",
 			Priority: collectionPriority,
 		}, workflows.TypeCalendars, calendar.DirectoryInput{Scope: k.Scope})
-		if err != nil && !errors.Is(err, core.ErrLost) {
+		if errors.Is(err, core.ErrLost) {
+			err = wfclient.Sleep(ctx, endingPause)
+		}
+		if err != nil {
 			return registered, err
 		}
 	}
 }
 
-// forgetMissingCalendars has the names of a scope forgotten that have no calendar.
+// forgetMissingCalendars has the names of a scope forgotten that have no calendar, but none whose calendar may be about
+// to start.
 func (s *Service) forgetMissingCalendars(ctx context.Context, scope job.CollectionKey) error {
 	names, err := s.calendarNames(ctx, scope)
 	if err != nil {
 		return err
 	}
 	for _, r := range names {
+		if time.Since(workflows.RegisteredAt(r.Number)) < wfclient.ChangeTimeout {
+			continue
+		}
 		id := scope.Calendar(r.Name).WorkflowID()
 		err := s.core.AskOnce(ctx, id, workflows.QuerySummary, new(job.KeptCalendar))
 		if !core.IsMissing(err) {

@@ -112,6 +112,8 @@ const (
 	MaxCalendarBytes     = 128 << 10 // of a calendar as it is stored
 	MaxCalendarBodyBytes = 192 << 10 // of the body of a PUT
 	MaxCalendars         = 100       // of a collection, and of a subscription
+	MaxCalendarSource    = 1 << 10   // bytes; it is in lists, as the description is
+	MaxCalendarText      = 2 << 10   // bytes of a description
 )
 
 // Entries returns how many days, periods and make-up days the calendar has.

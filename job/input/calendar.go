@@ -35,6 +35,14 @@ func ParseCalendar(body []byte) (job.Calendar, error) {
 
 // entries checks what tags cannot say of a calendar.
 func (p *parser) entries(c *job.Calendar) {
+	for _, text := range []struct {
+		name, value string
+		most        int
+	}{{"source", c.Source, job.MaxCalendarSource}, {"description", c.Description, job.MaxCalendarText}} {
+		if len(text.value) > text.most {
+			p.fail(p.pathOf(text.name), fields.TooLong, fmt.Sprintf("at most %d bytes", text.most), "")
+		}
+	}
 	_, err := c.Table(0)
 	for _, f := range fields.Joined[*job.FieldError](err) {
 		path := p.BodyPath(p.pathOf(f.Path))

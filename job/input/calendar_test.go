@@ -49,6 +49,8 @@ func TestABadCalendarIsRefusedByTheNameOfTheMember(t *testing.T) {
 		{"a horizon", `{"weekendDays": [], "completeUntil": "soon"}`, "completeUntil"},
 		{"many", `{"weekendDays": [], "days": [` + many + `]}`, "days: too many"},
 		{"long", `{"weekendDays": [], "days": [` + strings.TrimSuffix(long.String(), ",") + `]}`, "days: too many"},
+		{"a long source", `{"weekendDays": [], "source": "` + strings.Repeat("x", 1025) + `"}`, "source: too long; allowed: at most 1024 bytes"},
+		{"a long description", `{"properties": {"weekendDays": [], "description": "` + strings.Repeat("ö", 1025) + `"}}`, "properties.description: too long; allowed: at most 2048 bytes"},
 		{"too long to send", `{"weekendDays": [], "description": "` + strings.Repeat("x", 200<<10) + `"}`, "the limit is 196608 bytes"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -60,6 +60,7 @@ func TestWhatIsAmbiguousHasCandidates(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{
 		"every day at 9":                         2,
+		"every day at 12":                        2,
 		"every Monday at 7 and 9, Europe/Berlin": 2,
 		"every second Tuesday at 09:00":          2,
 		"biweekly":                               2,
@@ -90,6 +91,57 @@ func TestWhatIsAmbiguousHasCandidates(t *testing.T) {
 		}
 		if len(meanings) != want {
 			t.Errorf("%s: %q mean %v", text, ambiguous.Candidates, meanings)
+		}
+	}
+}
+
+// A candidate stands for the whole text. Where one would lack something, the text is refused.
+func TestWhatACandidateWouldLackIsRefused(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"Friday biweekly":                             "in its place",
+		"every day at 09:00 quarterly":                "in its place",
+		"Friday every 2 months at 09:00":              "which of these days",
+		"Friday every month on the 2nd Monday at 9am": "which of these days",
+		"Friday the 13th every 2 months at 09:00":     "only if that day is a Friday",
+		"Friday the 13th every week at 09:00":         "only if that day is a Friday",
+		"Friday the 13th and the last Monday at 9am":  "only if that day is a Friday",
+		"Friday the 13th and the last day at 9am":     "only if that day is a Friday",
+	} {
+		_, err := english.Parse(text)
+		if _, unread := errors.AsType[*english.UnreadError](err); !unread || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	_, err := english.Parse("every 15 minutes between 9:00 and 17:00; and every Friday at 10:00")
+	ambiguous, ok := errors.AsType[*english.AmbiguousError](err)
+	if !ok || ambiguous.Candidates[0] != "every 15 minutes, only in hours 9 to 16; and every Friday at 10:00" {
+		t.Error(err)
+	}
+}
+
+func TestWhatIsSaidTwiceIsRefused(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"every day at 09:00 Europe/Stockholm America/New_York":             `"America/New_York" is not understood; allowed: one time zone`,
+		"every 5 minutes, only in hours 9 to 11, only in hours 14 to 16":   "hours once",
+		"every day at 09:00, 3 times, 5 times":                             "one count",
+		"every day at 09:00 from 2026-01-01 from 2026-02-01":               "one start",
+		"every day at 09:00 until 2026-01-01 10:00 until 2026-02-01 10:00": "one end",
+		"the 1st of every month at 09:00, only in 2026, only in 2027":      "years once",
+		"every hour at minute 5, at minute 10":                             "minutes once",
+		"every month on 15 at 09:00":                                       `"15" is not understood`,
+		"the 1st and 15 of every month at 09:00":                           `"15" is not understood`,
+		"every year on 15 March at 09:00":                                  `"15" is not understood`,
+	} {
+		_, err := english.Parse(text)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	for _, text := range []string{"every day at 09:00, Europe/Berlin, W. Europe Standard Time", "every day at 09:00, 3 times, 3 times"} {
+		if _, err := english.Parse(text); err != nil {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }

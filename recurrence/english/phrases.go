@@ -42,6 +42,7 @@ type facts struct {
 	second1, second2 bool // the start's and the end's second time
 	count            int
 	zone             *time.Location
+	saysZone         bool // the text names it
 
 	midnight bool
 	bare     []int // tokens that are hours without minutes
@@ -49,8 +50,33 @@ type facts struct {
 	further  []*Reading
 }
 
-// phrase reads the next phrase.
+// phrase reads the next phrase. One that says anew, and otherwise, what can be said once is an error.
 func (p *parser) phrase() {
+	before, begun := p.facts, p.at
+	p.read()
+	twice := ""
+	switch {
+	case before.start != "" && p.start != before.start:
+		twice = "one start"
+	case before.end != "" && p.end != before.end:
+		twice = "one end"
+	case before.count != 0 && p.count != before.count:
+		twice = "one count"
+	case before.hours != nil && !slices.Equal(p.hours, before.hours):
+		twice = "hours once"
+	case before.minutes != nil && !slices.Equal(p.minutes, before.minutes):
+		twice = "minutes once"
+	case before.years != nil && !slices.Equal(p.years, before.years):
+		twice = "years once"
+	}
+	if twice != "" && p.err == nil {
+		p.at = begun
+		p.stop(twice)
+	}
+}
+
+// read reads the next phrase.
+func (p *parser) read() {
 	word := p.peek(0)
 	switch {
 	case p.one(",", "and", "on", "of", "the", "in", "a", "an") && p.at <= len(p.words):
@@ -146,7 +172,10 @@ func (p *parser) vague(word string) {
 		"weekend": {"every Saturday", "every Saturday and Sunday"}, "weekends": {"every Saturday", "every Saturday and Sunday"},
 		"quarter": {"the 1st of every January, April, July and October", "every 3 months"},
 	}
-	if all := ways[word]; all != nil && len(p.tokens)-p.at > 1 { // they would lack the rest
+	more := len(p.tokens)-p.at > 1 || slices.ContainsFunc(p.words[:p.at], func(before string) bool {
+		return !slices.Contains([]string{"every", "each", "on", "the", "a"}, before)
+	})
+	if all := ways[word]; all != nil && more { // they would lack the rest
 		p.stop(quoted(all) + " in its place")
 		return
 	} else if all != nil {
@@ -462,8 +491,12 @@ func (p *parser) timeZone() bool {
 		if err != nil {
 			continue
 		}
+		if p.saysZone && loc.String() != p.zone.String() {
+			p.stop("one time zone")
+			return true
+		}
 		p.at += words
-		p.zone = loc
+		p.zone, p.saysZone = loc, true
 		return true
 	}
 	return false
@@ -524,8 +557,8 @@ func (p *parser) hoursBetween() {
 	said := strings.Join(p.tokens[begun:p.at], " ")
 	ways := make([]string, 2)
 	for i := range ways {
-		hours := fmt.Sprintf(", only in hours %d to %d", first.hour, last.hour-1+i)
-		ways[i] = joined(append(slices.Clone(p.tokens[:begun]), p.tokens[p.at:]...)) + hours
+		hours := fmt.Sprintf("only in hours %d to %d", first.hour, last.hour-1+i)
+		ways[i] = joined(slices.Concat(p.tokens[:begun], []string{",", hours}, p.tokens[p.at:]))
 	}
 	p.err = &AmbiguousError{Text: said, Candidates: ways}
 }

@@ -33,9 +33,9 @@ func (p *parser) ambiguous() error {
 			}
 		}
 		return &AmbiguousError{Text: "midnight", Candidates: []string{joined(early), joined(late)}}
-	case p.bareDays && p.frequency == recurrence.Month && len(p.weekDays) > 0 && p.saysMore():
+	case p.anyOfMonth() && p.saysMore():
 		return wanted("which of these days of the month, such as the first Monday")
-	case p.bareDays && p.frequency == recurrence.Month && len(p.weekDays) > 0:
+	case p.anyOfMonth():
 		var ways []string
 		for _, which := range []string{"the first ", "the last ", "every "} {
 			ways = append(ways, which+p.weekDays[0].String()+" of every month"+p.timeText())
@@ -52,9 +52,17 @@ func (p *parser) ambiguous() error {
 	return p.ambiguousHours()
 }
 
+// anyOfMonth reports whether days of the week are said of months, but not which of them.
+func (p *parser) anyOfMonth() bool {
+	return p.bareDays && p.frequency == recurrence.Month && len(p.weekDays) > 0 && len(p.monthDays) == 0
+}
+
 // saysMore reports whether the text says what a candidate of a day of the week would lack.
 func (p *parser) saysMore() bool {
-	return len(p.weekDays) > 1 || len(p.inMonths)+len(p.years)+len(p.further)+len(p.hours)+len(p.minutes) > 0 || p.count > 0 ||
+	monthly := p.frequency == 0 || p.frequency == recurrence.Month && p.interval <= 1
+	days := len(p.occurrences) + len(p.nearest) + len(p.positions)
+	return !monthly || len(p.weekDays) > 1 || days > 0 || p.allDays || p.clamped || p.everyPass || p.hasSecond ||
+		len(p.inMonths)+len(p.years)+len(p.further)+len(p.hours)+len(p.minutes) > 0 || p.count > 0 ||
 		p.start != "" || p.end != ""
 }
 
@@ -90,7 +98,7 @@ func (p *parser) ambiguousHours() error {
 		if n == 0 || n > 12 {
 			return nil
 		}
-		early[at], late[at] = fmt.Sprintf("%02d:00", n), fmt.Sprintf("%02d:00", n%12+12)
+		early[at], late[at] = fmt.Sprintf("%02d:00", n%12), fmt.Sprintf("%02d:00", n%12+12)
 	}
 	return &AmbiguousError{Text: p.tokens[p.bare[0]], Candidates: []string{joined(early), joined(late)}}
 }

@@ -229,11 +229,21 @@ func (j *loop) recovering(ctx workflow.Context) {
 		return
 	}
 	next, ok := j.Next()
+	if ok && r.Of(next) || j.executions.Recovered() > 0 {
+		return
+	}
+	now := workflow.Now(ctx)
+	if r.Ended.IsZero() {
+		r.Ended = now
+	}
+	one := j.overlap() == job.OverlapAllowAll
+	if one && ok && next.After(r.Ended) && !next.After(now) && now.Sub(r.Ended) < r.Ended.Sub(r.Begun) {
+		r.Begun, r.Ended = r.Ended, now // fewer wait behind those that waited
+	}
 	switch {
-	case ok && r.Of(next) || j.executions.Recovered() > 0:
-	case r.Ended.IsZero():
-		r.Ended = workflow.Now(ctx)
 	case !ok || next.After(r.Ended):
 		j.Recovery = nil
+	case one && next.After(r.Begun): // what waited runs one after another, and not all at once
+		j.CatchUp = execution.Later(j.CatchUp, r.Ended)
 	}
 }

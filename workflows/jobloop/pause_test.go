@@ -330,3 +330,20 @@ func TestALongPauseEndsInManyWorkflowTasks(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatWaitedBehindRecoveredOnesRunsOneAfterAnother(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, every(minutely+`,"overlapPolicy":"AllowAll"`))
+	w.takes(40 * time.Second)
+	w.update(30*time.Second, workflows.UpdateDisable, stateAs(job.Promise{Until: at(150).Add(-time.Second), Recover: job.RecoverAll}))
+	w.run(8 * time.Hour)
+	require.Equal(t, minutes(0, 59), w.dues()[:60])
+	require.Equal(t, 8*60+1, len(w.dues()), "each runs, in its turn") //nolint:testifylint // Len prints all
+	require.Empty(t, w.dropped())
+	for i, s := range w.sent[2:] { // the last that waited may run beside the next one
+		require.False(t, s.at.Before(w.sent[i].at.Add(40*time.Second)), "%s beside two others", clock(s.Execution.Due))
+	}
+	last := w.sent[len(w.sent)-1]
+	require.Equal(t, last.Execution.Due, last.at, "and they are on time again")
+	w.requireSound()
+}

@@ -41,6 +41,8 @@ type Found struct {
 
 	Outside int // entries before First or after Last
 	Timed   int // events that are not whole days, and were left out
+
+	Ignored []string // headings of columns that were left out
 }
 
 // Read reads a file: iCalendar if it begins as such, else CSV. The error joins one for each entry that cannot be read.
@@ -97,6 +99,7 @@ func (f *Found) Merge(other *Found) {
 	f.MakeUpDays = append(f.MakeUpDays, other.MakeUpDays...)
 	f.LastGiven = max(f.LastGiven, other.LastGiven)
 	f.Outside, f.Timed = f.Outside+other.Outside, f.Timed+other.Timed
+	f.Ignored = append(f.Ignored, other.Ignored...)
 	if f.Name == "" {
 		f.Name = other.Name
 	}

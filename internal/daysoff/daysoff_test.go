@@ -132,6 +132,85 @@ func TestHostileFilesAreRefusedInBoundedTime(t *testing.T) {
 	require.NoError(t, err, "each day once")
 }
 
+// Without a heading, all lines say what the second column is.
+func TestTheSecondColumnIsADateInAllLinesOrInNone(t *testing.T) {
+	t.Parallel()
+	dmy := years
+	dmy.Order = "dmy"
+	for text, o := range map[string]daysoff.Options{
+		"24/12/2026,31/12/2026,Freeze\n": dmy, "24/12/2026,25/12/2026,Freeze\n24/12/2027,,Eve\n": years,
+	} {
+		f, err := daysoff.Read([]byte(text), o)
+		require.NoError(t, err, text)
+		require.Equal(t, calendars.DateOf(2026, 12, 24), f.Periods[0].First)
+		require.Equal(t, "Freeze", f.Periods[0].Name)
+	}
+	for _, text := range []string{
+		"2026-01-01,New Year\n2026-12-24,2026-12-31,Freeze\n", "2026-12-24,2026-12-31,Freeze\n2026-01-01,New Year\n",
+	} {
+		_, err := daysoff.Read([]byte(text), years)
+		require.ErrorContains(t, err, "its second column is a date in line", text)
+		require.ErrorContains(t, err, "a heading such as first,last,name says which column is which")
+	}
+}
+
+func TestColumnsThatAreNotKnown(t *testing.T) {
+	t.Parallel()
+	f, err := daysoff.Read([]byte("Start,Finish,Name,Where\n2026-01-01,2026-01-02,Freeze,here\n"), years)
+	require.NoError(t, err)
+	require.Equal(t, []string{"2026-01-01..2026-01-02 Freeze"}, shown(f))
+	require.Equal(t, []string{"Where"}, f.Ignored)
+	_, err = daysoff.Read([]byte("Start,Closing,Name\n2026-01-01,2026-01-02,Freeze\n"), years)
+	require.ErrorContains(t, err, `line 2: the column "Closing" has the date 2026-01-02, and is not known; allowed: such as first,last,name`)
+}
+
+func TestTimesInCSV(t *testing.T) {
+	t.Parallel()
+	const text = "Subject,Start Date,Start Time,End Date,End Time,All day event\n" +
+		"New Year,1/1/2026,12:00:00 AM,1/2/2026,12:00:00 AM,TRUE\n" +
+		"Meeting,1/5/2026,9:00:00 AM,1/5/2026,10:00:00 AM,FALSE\n" +
+		"Two days,1/7/2026,00:00,1/9/2026,00:00,False\n"
+	o := years
+	o.Order = "mdy"
+	f, err := daysoff.Read([]byte(text), o)
+	require.NoError(t, err)
+	require.Equal(t, []string{"2026-01-01 New Year", "2026-01-07..2026-01-08 Two days"}, shown(f))
+	require.Equal(t, 1, f.Timed)
+	require.Empty(t, f.Ignored)
+	o.Timed = true
+	f, err = daysoff.Read([]byte(text), o)
+	require.NoError(t, err)
+	require.Equal(t, []string{"2026-01-01 New Year", "2026-01-05 Meeting", "2026-01-07..2026-01-08 Two days"}, shown(f))
+	_, err = daysoff.Read([]byte("Start Date,Start Time\n2026-01-01,noon\n"), years)
+	require.ErrorContains(t, err, `line 2: "noon" is no time of day`)
+}
+
+func TestARuleThatEndsGivesItsLastDate(t *testing.T) {
+	t.Parallel()
+	for event, want := range map[string]calendars.Date{
+		"DTSTART;VALUE=DATE:20260501\nRRULE:FREQ=YEARLY":                0,
+		"DTSTART;VALUE=DATE:20260501\nRRULE:FREQ=YEARLY;UNTIL=20270601": calendars.DateOf(2027, 5, 1),
+		"DTSTART;VALUE=DATE:20260501\nRRULE:FREQ=YEARLY;COUNT=1":        calendars.DateOf(2026, 5, 1),
+		"DTSTART;VALUE=DATE:20100501\nRRULE:FREQ=YEARLY;COUNT=2":        calendars.DateOf(2010, 5, 1),
+	} {
+		f, err := daysoff.Read([]byte(calendar(event)), years)
+		require.NoError(t, err)
+		require.Equal(t, want, f.LastGiven, event)
+	}
+}
+
+func TestInstancesAreFoundInTheZoneOfTheirEvent(t *testing.T) {
+	t.Parallel()
+	const moved = "DTSTART;VALUE=DATE:20270503\nRECURRENCE-ID:20270430T220000Z\nSUMMARY:moved"
+	text := strings.ReplaceAll(calendar(
+		"DTSTART;TZID=Europe/Stockholm:20260501T000000\nDURATION:P1D\nRRULE:FREQ=YEARLY;COUNT=2\nSUMMARY:May", moved), "UID:1", "UID:0")
+	f, err := daysoff.Read([]byte(text), years)
+	require.NoError(t, err)
+	require.Equal(t, []string{"2026-05-01 May", "2027-05-03 moved"}, shown(f))
+	_, err = daysoff.Read([]byte(strings.Replace(text, "RECURRENCE-ID", "RECURRENCE-ID;RANGE=THISANDFUTURE", 1)), years)
+	require.ErrorContains(t, err, "THISANDFUTURE")
+}
+
 func TestCSV(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{

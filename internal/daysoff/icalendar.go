@@ -58,14 +58,9 @@ func readICalendar(f *Found, text []byte, o Options) error {
 	if len(all)+len(errs) == 0 {
 		return errors.New("it has no events")
 	}
-	changed := map[string][]*event{} // versions of instances, by UID
+	changed := changedOf(all)
 	for _, e := range all {
-		if e.recurrence != "" {
-			changed[e.uid] = append(changed[e.uid], e)
-		}
-	}
-	for _, e := range all {
-		err := f.event(e, changed[e.uid], o)
+		err := f.event(e, changed, o)
 		if errors.Is(err, errTooMany) {
 			return err
 		}
@@ -74,6 +69,50 @@ func readICalendar(f *Found, text []byte, o Options) error {
 		}
 	}
 	return joined(errs)
+}
+
+// changes are the instances of events that have other versions: times by UID, and the dates of them by UID and zone.
+type changes struct {
+	times map[string][]instance
+	dates map[[2]string]map[calendars.Date]bool
+}
+
+// An instance is when one begins: as its clock shows it, or in UTC.
+type instance struct {
+	at  time.Time
+	utc bool
+}
+
+func changedOf(all []*event) *changes {
+	c := &changes{times: map[string][]instance{}, dates: map[[2]string]map[calendars.Date]bool{}}
+	for _, e := range all {
+		if t, _, err := clock(e.recurrence); err == nil {
+			utc := strings.HasSuffix(strings.ToUpper(strings.TrimSpace(e.recurrence)), "Z")
+			c.times[e.uid] = append(c.times[e.uid], instance{t, utc})
+		}
+	}
+	return c
+}
+
+// of returns the dates, in the zone of an event, of its instances that have other versions.
+func (c *changes) of(e *event) map[calendars.Date]bool {
+	key := [2]string{e.uid, e.zone}
+	if dates, done := c.dates[key]; done || e.recurrence != "" {
+		return dates
+	}
+	zone := time.UTC
+	if e.zone != "" {
+		zone, _ = recurrence.LoadLocation(e.zone) // zoneOf has
+	}
+	dates := map[calendars.Date]bool{}
+	for _, one := range c.times[e.uid] {
+		if one.utc {
+			one.at = one.at.In(zone)
+		}
+		dates[dateOf(one.at)] = true
+	}
+	c.dates[key] = dates
+	return dates
 }
 
 // checkNesting refuses files whose reading would not be bounded.
@@ -137,6 +176,9 @@ func eventOf(component *ics.VEvent) (*event, error) {
 		case "RDATE", "EXDATE":
 			e.dates = append(e.dates, strings.ToUpper(p.IANAToken)+parametersOf(p)+":"+p.Value)
 		case "RECURRENCE-ID":
+			if len(p.ICalParameters["RANGE"]) > 0 {
+				return nil, fmt.Errorf("%q changes all later instances (RANGE=THISANDFUTURE); allowed: one RECURRENCE-ID each", e.name)
+			}
 			e.recurrence = p.Value
 		}
 	}
@@ -240,8 +282,11 @@ func (e *event) whole() bool {
 	return hour+minute == 0 && e.end.After(e.start) && (endHour+endMinute == 0 || endHour == 23 && endMinute == 59)
 }
 
+// endForm matches a rule that ends.
+var endForm = regexp.MustCompile(`(?i)\b(UNTIL|COUNT)=`)
+
 // event adds the days of an event and of its repetitions, but for those that have other versions.
-func (f *Found) event(e *event, changed []*event, o Options) error {
+func (f *Found) event(e *event, changed *changes, o Options) error {
 	if e.cancelled {
 		return nil
 	}
@@ -259,12 +304,16 @@ func (f *Found) event(e *event, changed []*event, o Options) error {
 		f.LastGiven = max(f.LastGiven, dateOf(e.start)+length)
 		return f.add(dateOf(e.start), dateOf(e.start)+length, e.name, makeUp, o)
 	}
-	starts, err := e.repetitions(changed, o.First-length, o.Last)
+	starts, err := e.repetitions(changed.of(e), o.First-length, o.Last)
 	if err != nil {
 		return err
 	}
+	ends := e.rule == "" || endForm.MatchString(e.rule)
+	if ends {
+		f.LastGiven = max(f.LastGiven, dateOf(e.start)+length)
+	}
 	for _, d := range starts {
-		if e.rule == "" {
+		if ends {
 			f.LastGiven = max(f.LastGiven, d+length)
 		}
 		if err := f.add(d, d+length, e.name, makeUp, o); err != nil {
@@ -275,7 +324,7 @@ func (f *Found) event(e *event, changed []*event, o Options) error {
 }
 
 // repetitions returns the dates on which an event begins, from first to last.
-func (e *event) repetitions(changed []*event, first, last calendars.Date) ([]calendars.Date, error) {
+func (e *event) repetitions(without map[calendars.Date]bool, first, last calendars.Date) ([]calendars.Date, error) {
 	rule := e.rule
 	if rule == "" { // RDATE alone
 		rule = "FREQ=DAILY;COUNT=1"
@@ -295,13 +344,7 @@ func (e *event) repetitions(changed []*event, first, last calendars.Date) ([]cal
 	if err != nil {
 		return nil, err
 	}
-	isChanged := map[calendars.Date]bool{}
-	for _, other := range changed {
-		if t, _, err := clock(other.recurrence); err == nil && other != e {
-			isChanged[dateOf(t)] = true
-		}
-	}
-	return instances(&set, schedule, zone, first, last, isChanged)
+	return instances(&set, schedule, zone, first, last, without)
 }
 
 // instances returns the dates in a zone of what a set has from first to last. The start is one of them, even if the rule

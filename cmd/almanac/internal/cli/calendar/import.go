@@ -17,6 +17,7 @@ import (
 
 	"almanac/cmd/almanac/internal/cli/base"
 	"almanac/cmd/almanac/internal/cli/exit"
+	"almanac/cmd/almanac/internal/cli/output"
 	"almanac/cmd/almanac/internal/flags"
 	"almanac/internal/daysoff"
 	"almanac/internal/fields"
@@ -125,6 +126,9 @@ func runImport(s *base.Session, o *importOptions, names []string) error {
 	}
 	if all.Timed > 0 {
 		s.Say("%d events are no whole days, and were left out; --timed takes the days that they touch", all.Timed)
+	}
+	if len(all.Ignored) > 0 {
+		s.Say("columns that are not known were left out: %s", output.Line(strings.Join(all.Ignored, ", ")))
 	}
 	if all.Outside > 0 {
 		s.Say("%d entries are outside of the years, and were left out", all.Outside)

@@ -340,8 +340,8 @@ func TestWhatWaitedBehindRecoveredOnesRunsOneAfterAnother(t *testing.T) {
 	require.Equal(t, minutes(0, 59), w.dues()[:60])
 	require.Equal(t, 8*60+1, len(w.dues()), "each runs, in its turn") //nolint:testifylint // Len prints all
 	require.Empty(t, w.dropped())
-	for i, s := range w.sent[2:] { // the last that waited may run beside the next one
-		require.False(t, s.at.Before(w.sent[i].at.Add(40*time.Second)), "%s beside two others", clock(s.Execution.Due))
+	for i, s := range w.sent[3:] { // the last few that waited may run beside each other
+		require.False(t, s.at.Before(w.sent[i].at.Add(40*time.Second)), "%s beside three others", clock(s.Execution.Due))
 	}
 	last := w.sent[len(w.sent)-1]
 	require.Equal(t, last.Execution.Due, last.at, "and they are on time again")

@@ -22,6 +22,10 @@ func TestEveryTakesEnglish(t *testing.T) {
 	require.Equal(t, "10\n", u.must(t, "job", "get", "summary", "-o", "jsonpath=properties.recurrence.count"))
 	require.Equal(t, "30\n", u.must(t, "job", "get", "summary", "-o", "jsonpath=properties.recurrence.also[0].schedule.minutes[0]"))
 	require.Equal(t, "Europe/Stockholm\n", u.must(t, "job", "get", "summary", "-o", "jsonpath=properties.recurrence.timeZone"), "the text names none")
+	u.must(t, "job", "edit", "summary", "--every", "every day at 09:00 until 2026-12-31 17:00")
+	require.Equal(t, "2026-12-31T16:00:00Z\n", u.must(t, "job", "get", "summary", "-o", "jsonpath=properties.recurrence.endTime"), "in the zone of the job")
+	u.must(t, "job", "edit", "summary", "--every", "every day at 09:00 until 2026-12-31 17:00", "--time-zone", "America/New_York")
+	require.Equal(t, "2026-12-31T22:00:00Z\n", u.must(t, "job", "get", "summary", "-o", "jsonpath=properties.recurrence.endTime"))
 	u.must(t, "job", "edit", "summary", "--every", "every 15 minutes")
 
 	for want, text := range map[string]string{

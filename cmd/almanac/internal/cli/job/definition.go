@@ -33,8 +33,9 @@ type definition struct {
 	disableAfter          string
 	flexible              string
 
-	set     flags.Set
-	reading *client.RecurrenceReading // of --every; nil if that is a number and a unit
+	set      flags.Set
+	reading  *client.RecurrenceReading // of --every; nil if that is a number and a unit
+	readZone string                    // in which it was read
 }
 
 var numbers = func([]string) error { return nil } // the API knows which are allowed
@@ -511,6 +512,11 @@ func (d *definition) fitting(n base.Name, was client.Job, patch tree) (map[strin
 		delete(objectIn(properties, "action"), "type") // Http and Https are the same but for what they allow
 	}
 	r := objectIn(properties, "recurrence")
+	if d.reading != nil && p.Recurrence != nil && p.Recurrence.Schedule != nil {
+		if err := losesOld(objectIn(r, "schedule"), p.Recurrence.Schedule); err != nil {
+			return nil, err
+		}
+	}
 	if r["frequency"] == nil || p.Recurrence == nil || p.Recurrence.Cron == "" && p.Recurrence.RRule == "" {
 		return changes, nil
 	}
@@ -520,6 +526,21 @@ func (d *definition) fitting(n base.Name, was client.Job, patch tree) (map[strin
 		}
 	}
 	return changes, nil
+}
+
+// losesOld puts null into the patch of a schedule, if there is one, for what the stored one has and the patch does not: a
+// text says a whole schedule.
+func losesOld(patch map[string]any, stored any) error {
+	was, err := objectOf(stored)
+	if err != nil || patch == nil {
+		return err
+	}
+	for member := range was {
+		if _, given := patch[member]; !given {
+			patch[member] = nil
+		}
+	}
+	return nil
 }
 
 // objectOf returns anything as a JSON object.

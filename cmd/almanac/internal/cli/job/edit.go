@@ -79,8 +79,7 @@ func editByFlags(ctx context.Context, s *base.Session, o *editOptions, names []b
 	if err := o.read(ctx, s); err != nil {
 		return err
 	}
-	patch, err := o.patch()
-	if err != nil {
+	if _, err := o.patch(); err != nil {
 		return err
 	}
 	var all []edited
@@ -88,6 +87,10 @@ func editByFlags(ctx context.Context, s *base.Session, o *editOptions, names []b
 		was, err := s.Client.Job(ctx, n.Collection, n.Job)
 		if err != nil {
 			return s.Missing(ctx, n, err)
+		}
+		patch, err := o.patchOf(ctx, s, was)
+		if err != nil {
+			return err
 		}
 		changes, err := o.fitting(n, was, patch)
 		if err != nil {

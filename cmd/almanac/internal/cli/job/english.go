@@ -13,12 +13,31 @@ import (
 	"almanac/cmd/almanac/internal/cli/output"
 )
 
-// read has the API read --every, if that is more than a number and a unit.
+// read has the API read --every, if that is more than a number and a unit, in the zone of --time-zone.
 func (d *definition) read(ctx context.Context, s *base.Session) error {
-	if d.every == "" || isUnit(d.every) {
+	return d.readIn(ctx, s, d.zone)
+}
+
+// patchOf returns the patch of a job, where --every is in the zone of that job.
+func (d *definition) patchOf(ctx context.Context, s *base.Session, was client.Job) (tree, error) {
+	if r := was.Properties.Recurrence; d.reading != nil && !d.set.Get("time-zone").Given() {
+		zone := ""
+		if r != nil {
+			zone = r.TimeZone
+		}
+		if err := d.readIn(ctx, s, zone); err != nil {
+			return nil, err
+		}
+	}
+	return d.patch()
+}
+
+func (d *definition) readIn(ctx context.Context, s *base.Session, zone string) error {
+	if d.every == "" || isUnit(d.every) || d.reading != nil && zone == d.readZone {
 		return nil
 	}
-	found, err := s.Client.ReadRecurrence(ctx, client.RecurrenceText{Text: d.every, TimeZone: d.zone})
+	d.readZone = zone
+	found, err := s.Client.ReadRecurrence(ctx, client.RecurrenceText{Text: d.every, TimeZone: zone})
 	if answered, ok := errors.AsType[*client.Error](err); ok && answered.Status == http.StatusBadRequest {
 		return exit.With(exit.Usage, fmt.Errorf("--every: %w", err))
 	}

@@ -69,6 +69,9 @@ type Job struct {
 	// CollectionPause says by whom and until when the job's collection is disabled, if that holds what comes due.
 	CollectionPause *Disabling `json:"collectionPause,omitempty"`
 
+	// Held is what is promised of the occurrences after Decided that are held; nil if none are.
+	Held *Promise `json:"held,omitempty"`
+
 	// Pruning is set while the job is pruned.
 	Pruning *Pruning `json:"pruning,omitempty"`
 	// Backfills are those of the job, oldest first: the last few that have ended, and the one that has not.

@@ -55,6 +55,14 @@ func (p *Promise) Keep() int {
 // Paused reports whether what comes due is held, unlike in a job that somebody has disabled, or disableAfter has.
 func (d *Disabling) Paused() bool { return d != nil && d.Holds() }
 
+// Promised returns the promise with which the job was disabled; nil if it was not.
+func (d *Disabling) Promised() *Promise {
+	if d == nil {
+		return nil
+	}
+	return &d.Promise
+}
+
 // Check returns what is wrong with a promise that a request makes now; "" if nothing is.
 func (p *Promise) Check(now time.Time) string {
 	switch {

@@ -1,13 +1,10 @@
 package scheduler
 
 import (
-	"cmp"
 	"context"
-	"time"
 
 	"almanac/job"
 	"almanac/job/preview"
-	"almanac/job/timetable"
 )
 
 // PreviewState returns which occurrences of a job would be held if it was disabled with a promise, or are held if it is
@@ -19,25 +16,5 @@ func (s *Service) PreviewState(
 	if err != nil {
 		return held, err
 	}
-	t, err := timetable.Of(&j.Definition, j.Created)
-	if err != nil {
-		return held, err
-	}
-	now := s.core.Now()
-	active := j.Definition.State == job.StateEnabled && !j.CollectionDisabled
-	from, until := now, now
-	if !active {
-		from = j.Decided
-	}
-	if state == job.StateDisabled {
-		if until = p.Until; !until.IsZero() {
-			until = until.Add(-time.Second) // what is due at the end runs
-		}
-	} else if active {
-		return preview.Held{AtOnce: cmp.Or(p.AtOnce, 1)}, nil
-	}
-	if d := j.DisabledBy; d != nil && p.Recover == "" {
-		p.Recover, p.AtOnce = d.Recover, cmp.Or(p.AtOnce, d.AtOnce)
-	}
-	return preview.HeldBetween(t.Without(j.Skips, j.SkipWindows...), from, until, &p), nil
+	return preview.OfState(&j, state, &p, s.core.Now())
 }

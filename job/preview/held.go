@@ -28,31 +28,137 @@ const (
 	maxHeldCounted = 20_000
 )
 
-// HeldBetween returns which occurrences of a timetable are held after from and up to until, and what becomes of them by
-// a promise. Without an until it has the first few.
-func HeldBetween(t *timetable.Timetable, from, until time.Time, p *job.Promise) Held {
-	h := Held{AtOnce: max(1, p.AtOnce)}
-	var newest []time.Time
-	for at := from; ; h.Count++ {
-		next, ok := t.After(at)
-		if !ok || !until.IsZero() && next.After(until) {
+// OfState returns which occurrences of a job are held if it is enabled or disabled now as p says, and what becomes of
+// them. The error means that this program cannot read its recurrence.
+func OfState(j *job.Job, state job.State, p *job.Promise, now time.Time) (Held, error) {
+	t, err := timetable.Of(&j.Definition, j.Created)
+	if err != nil || j.Definition.State.Final() {
+		return Held{AtOnce: max(1, p.AtOnce)}, err
+	}
+	h := holding{t.Without(j.Skips, j.SkipWindows...), j.Decided, now.Truncate(time.Second).Add(-time.Second), p, -1}
+	if r := j.Definition.Recurrence; r != nil && r.Count > 0 {
+		h.left = max(0, r.Count-j.Started)
+	}
+	var holds bool
+	if state == job.StateDisabled {
+		holds = h.disable(j)
+	} else {
+		holds = h.enable(j)
+	}
+	if !holds {
+		return Held{AtOnce: max(1, p.AtOnce)}, nil
+	}
+	return h.held(), nil
+}
+
+// A holding says which occurrences are held.
+type holding struct {
+	timetable   *timetable.Timetable
+	from, until time.Time // they are due after from and up to until; zero: it has no end
+	promise     *job.Promise
+	left        int // occurrences that recurrence.count leaves; -1: any number
+}
+
+// disable reports whether something is held if the job is disabled.
+func (h *holding) disable(j *job.Job) bool {
+	inactive := j.Definition.State == job.StateDisabled || j.CollectionDisabled
+	switch {
+	case inactive && j.Held != nil: // and stays so
+		h.promise = chosen(h.promise, j.Held)
+	case !h.promise.Holds(), j.CollectionDisabled: // nothing, or only when the collection is enabled
+		return false
+	case inactive:
+		h.from = h.until
+	}
+	if h.until = h.promise.Until; !h.until.IsZero() {
+		h.until = h.until.Add(-time.Second) // what is due at the end runs
+	}
+	return true
+}
+
+// enable reports whether something is held that is decided if the job is enabled.
+func (h *holding) enable(j *job.Job) bool {
+	switch {
+	case j.Definition.State == job.StateEnabled:
+		return false
+	case j.CollectionDisabled && !j.CollectionPause.Paused():
+		h.promise = &job.Promise{}
+		return j.Held != nil
+	case j.CollectionDisabled: // it is decided when that is enabled
+		h.promise = chosen(&j.CollectionPause.Promise, j.Held)
+		return j.Held != nil
+	}
+	asked := h.promise.Recover != ""
+	if h.promise = chosen(h.promise, j.DisabledBy.Promised(), j.Held); j.Held != nil || asked || h.promise.Keep() > 0 {
+		return true
+	}
+	if j.Definition.Recurrence != nil {
+		return false
+	}
+	h.promise = &job.Promise{Recover: job.RecoverLatest} // its time may have passed: then it runs at once
+	return true
+}
+
+// chosen returns the promise that says what becomes of what is held: the first one that says something, with the number
+// at once of the request.
+func chosen(asked *job.Promise, others ...*job.Promise) *job.Promise {
+	p := *asked
+	for _, other := range others {
+		if p.Recover == "" && other != nil && other.Recover != "" {
+			p.Recover = other.Recover
+			if p.AtOnce == 0 {
+				p.AtOnce = other.AtOnce
+			}
+		}
+	}
+	return &p
+}
+
+// held counts what is held. Without an end it has the first few.
+func (h *holding) held() Held {
+	out := Held{AtOnce: max(1, h.promise.AtOnce)}
+	most := maxHeldCounted
+	if h.until.IsZero() {
+		most = maxHeldListed
+	}
+	var listed []time.Time
+	for at := h.from; ; out.Count++ {
+		next, ok := h.timetable.After(at)
+		if !ok || !h.until.IsZero() && next.After(h.until) {
 			break
 		}
-		if h.Count == maxHeldCounted || until.IsZero() && h.Count == maxHeldListed {
-			h.More = true
+		if out.More = out.Count == most; out.More {
 			break
 		}
-		if at = next; len(newest) == maxHeldListed {
-			newest = newest[1:]
-		}
-		newest = append(newest, next)
+		at, listed = next, append(listed, next)
 	}
-	h.Runs = min(h.Count, p.Keep())
-	if h.More && until.IsZero() {
-		h.Runs = 0 // which ones will depends on its end
+	listed = listed[max(0, len(listed)-maxHeldListed):]
+	if out.More && !h.until.IsZero() {
+		listed = h.newest()
 	}
-	for i, due := range newest {
-		h.Occurrences = append(h.Occurrences, HeldOccurrence{due, len(newest)-i <= h.Runs})
+	keep := min(out.Count, h.promise.Keep())
+	if out.More && h.until.IsZero() {
+		keep = 0 // which ones will depends on its end
 	}
-	return h
+	out.Runs = keep
+	if h.left >= 0 {
+		out.Runs = min(keep, h.left)
+	}
+	for i, due := range listed {
+		kept := keep - (len(listed) - i) // how many of those that are kept are older
+		out.Occurrences = append(out.Occurrences, HeldOccurrence{due, kept >= 0 && kept < out.Runs})
+	}
+	return out
+}
+
+// newest returns the last few that are held, oldest first.
+func (h *holding) newest() []time.Time {
+	newest := make([]time.Time, maxHeldListed)
+	at := h.until
+	for i := range newest {
+		last, _ := h.timetable.Last(at) // there are more
+		newest[maxHeldListed-1-i] = last
+		at = last.Add(-time.Second)
+	}
+	return newest
 }

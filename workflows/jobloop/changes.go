@@ -80,7 +80,7 @@ func (j *loop) replaceAs(ctx workflow.Context, d job.Definition, text string, p 
 	case final && !timing: // even if the job is not active: whether it is final depends on the new schedule
 		j.generator.replan(ctx, false)
 	case !final && !wasActive && timing && j.releases(p, before):
-		j.release(ctx, choice(p, promiseOf(before), j.Held), job.WhyPaused)
+		j.release(ctx, choice(p, before.Promised(), j.Held), job.WhyPaused)
 	case !final && j.Active() && (!timing || !wasActive):
 		j.Held = nil
 		j.generator.replan(ctx, !wasActive)
@@ -118,14 +118,7 @@ func (j *loop) noteDisabling(ctx workflow.Context, s job.State, p *job.Promise, 
 // releases reports whether the job is active from now on and occurrences are held that are to be decided, or are to be
 // run although they were not. The state before says by whom it was disabled.
 func (j *loop) releases(asked *job.Promise, before *job.Disabling) bool {
-	return j.Active() && (j.Held != nil || asked.Recover != "" || choice(asked, promiseOf(before)).Keep() > 0)
-}
-
-func promiseOf(d *job.Disabling) *job.Promise {
-	if d == nil {
-		return nil
-	}
-	return &d.Promise
+	return j.Active() && (j.Held != nil || asked.Recover != "" || choice(asked, before.Promised()).Keep() > 0)
 }
 
 func enable(d job.Definition) *job.Definition {
@@ -195,7 +188,7 @@ func (j *loop) setCollectionState(ctx workflow.Context, enabled bool, asked *job
 		j.hold(&pause.Promise)
 	}
 	j.TimetableChanged(workflow.Now(ctx))
-	c := choice(asked, promiseOf(before), j.Held)
+	c := choice(asked, before.Promised(), j.Held)
 	switch {
 	case !enabled || j.Definition.State.Final():
 	case !j.Active():

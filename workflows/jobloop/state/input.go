@@ -236,7 +236,7 @@ func (in *Input) Snapshot() job.Job {
 		SkipWindows:  in.SkipWindows,
 		Registration: in.Registration, Numbered: in.Numbered,
 		Started: in.Started, Decided: in.Decided, CollectionDisabled: in.CollectionDisabled, DisabledBy: in.DisabledBy,
-		CollectionPause: in.CollectionPause, Pruning: in.Pruning, Backfills: in.backfills(),
+		CollectionPause: in.CollectionPause, Held: in.Held, Pruning: in.Pruning, Backfills: in.backfills(),
 	}
 }
 

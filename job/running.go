@@ -89,7 +89,7 @@ func (o *Ongoing) Failed() bool { return o.Tried > 0 || o.ActionName == ErrorAct
 // until one succeeds. retry is what comes next in it; nil if no attempt follows.
 func (s *Status) AddFailure(last *LastError, retry *Retry) {
 	s.FailureCount++
-	if last != nil && (s.LastError == nil || !last.EndTime.Before(s.LastError.EndTime.Time)) {
+	if last != nil && (s.LastError == nil || !ended(last).Before(ended(s.LastError))) {
 		s.LastError = last
 	}
 	sooner := func(a, b *Retry) bool {
@@ -98,6 +98,14 @@ func (s *Status) AddFailure(last *LastError, retry *Retry) {
 	if retry != nil && sooner(retry, s.Retry) {
 		s.Retry = retry
 	}
+}
+
+// ended returns when a failed attempt ended; zero if that is not known.
+func ended(e *LastError) time.Time {
+	if e.EndTime == nil {
+		return time.Time{}
+	}
+	return e.EndTime.Time
 }
 
 // Conclude sets the outcome of an execution that has ended, from its records.

@@ -34,5 +34,7 @@ func TestAStatusShowsTheNewestFailureAndTheAttemptThatComesFirst(t *testing.T) {
 	require.Equal(t, []any{6, "last", 3}, []any{s.FailureCount, s.LastError.Message, s.Retry.Attempt})
 	s.AddFailure(nil, &job.Retry{Attempt: 5})
 	s.AddFailure(nil, nil)
+	s.AddFailure(&job.LastError{Message: "its end is not known"}, nil)
+	s.FailureCount--
 	require.Equal(t, []any{8, "last", 5}, []any{s.FailureCount, s.LastError.Message, s.Retry.Attempt}, "one that is being made comes first")
 }

@@ -151,8 +151,11 @@ func (s *Set) AddFailures(status *job.Status) {
 			continue
 		}
 		if o := e.ongoing(); o.Failed() {
-			status.AddFailure(
-				&job.LastError{Message: o.Error, EndTime: job.NewTime(o.ErrorEnd)},
+			var last *job.LastError
+			if o.Error != "" {
+				last = &job.LastError{Message: o.Error, EndTime: job.NewTime(o.ErrorEnd)}
+			}
+			status.AddFailure(last,
 				&job.Retry{ActionName: o.ActionName, Attempt: o.Tried + 1, MaxAttempts: o.MaxAttempts, NextAttemptTime: job.NewTime(o.Next)},
 			)
 		}

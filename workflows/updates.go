@@ -38,7 +38,7 @@ const (
 	// and Registration.
 	UpdateRegister = "register"
 	// UpdateConfirm takes a Registration: the workflow behind the name asks whether it is registered. A Subscription
-	// takes it, too.
+	// takes it, too, and Calendars.
 	UpdateConfirm   = "confirm"
 	UpdateBindOwner = "bindOwner" // takes a job.Binding: puts an owner of job files on record
 	UpdateReserve   = "reserve"   // takes a ReserveRequest; of a Subscription: PlanChange

@@ -172,7 +172,8 @@ func (f *Found) row(t *table, l line, o Options) error {
 		return nil
 	}
 	name := strings.Join(strings.Fields(t.field(l, "name")), " ")
-	makeUp := slices.Contains(makeUpWords, strings.ToLower(t.field(l, "kind"))) || o.MakeUp != nil && o.MakeUp.MatchString(name)
+	makeUp := slices.Contains(makeUpWords, strings.ToLower(t.field(l, "kind"))) ||
+		o.MakeUp != nil && o.MakeUp.MatchString(name)
 	f.LastGiven = max(f.LastGiven, last)
 	return f.add(first, last, name, makeUp, o)
 }

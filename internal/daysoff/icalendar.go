@@ -177,7 +177,8 @@ func eventOf(component *ics.VEvent) (*event, error) {
 			e.dates = append(e.dates, strings.ToUpper(p.IANAToken)+parametersOf(p)+":"+p.Value)
 		case "RECURRENCE-ID":
 			if len(p.ICalParameters["RANGE"]) > 0 {
-				return nil, fmt.Errorf("%q changes all later instances (RANGE=THISANDFUTURE); allowed: one RECURRENCE-ID each", e.name)
+				return nil, fmt.Errorf(
+					"%q changes all later instances (RANGE=THISANDFUTURE); allowed: one RECURRENCE-ID each", e.name)
 			}
 			e.recurrence = p.Value
 		}
@@ -200,16 +201,16 @@ func eventOf(component *ics.VEvent) (*event, error) {
 
 // parametersOf returns the parameters of a line of dates that matter.
 func parametersOf(p *ics.IANAProperty) string {
-	text := ""
+	var text strings.Builder
 	for name, values := range p.ICalParameters {
 		if strings.EqualFold(name, "VALUE") && len(values) == 1 {
-			text += ";VALUE=" + values[0]
+			text.WriteString(";VALUE=" + values[0])
 		}
 	}
 	if zone := zoneOf(p); zone != "" {
-		text += ";TZID=" + zone
+		text.WriteString(";TZID=" + zone)
 	}
-	return text
+	return text.String()
 }
 
 // zoneOf returns the zone of a time, if it is one that is known. Files have zones of their own besides, whose times are

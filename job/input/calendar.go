@@ -49,7 +49,7 @@ func (p *parser) entries(c *job.Calendar) {
 		if list, rest, ok := strings.Cut(f.Path, "."); ok {
 			path = p.BodyPath(p.pathOf(list)) + "." + rest
 		}
-		if !p.Has(path) && !(f.Code == fields.Required && p.Has(p.pathOf(f.Path))) {
+		if !p.Has(path) && (f.Code != fields.Required || !p.Has(p.pathOf(f.Path))) {
 			p.addAt(path, f)
 		}
 	}

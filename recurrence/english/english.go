@@ -26,12 +26,12 @@ type Reading struct {
 
 // String returns what was read, in the words of [recurrence.Rule.Describe].
 func (r *Reading) String() string {
-	text := r.Rule.Describe(r.Start)
+	all := []string{r.Rule.Describe(r.Start)}
 	for _, rule := range r.Also {
 		rule.Location = nil
-		text += "; and " + rule.String()
+		all = append(all, rule.String())
 	}
-	return text
+	return strings.Join(all, "; and ")
 }
 
 // An AmbiguousError is a text that can be meant in several ways.

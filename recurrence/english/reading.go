@@ -159,11 +159,10 @@ func (p *parser) often(r *Reading) error {
 	case f == 0:
 		return wanted("how often, " + example)
 	case inMonths && f == recurrence.Year && interval == 1:
-		if len(p.inMonths) > 0 {
-			f = recurrence.Month
-		} else {
+		if len(p.inMonths) == 0 {
 			return wanted("the months in which that day counts")
 		}
+		f = recurrence.Month
 	case inMonths && f == recurrence.Week && interval == 1 && !days, f == recurrence.Day && interval == 1 && inMonths:
 		if f == recurrence.Day && !days && len(p.weekDays) == 0 {
 			p.allDays = true

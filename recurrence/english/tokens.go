@@ -237,11 +237,11 @@ var clockForm = regexp.MustCompile(`^(\d{1,2})(?:[:.](\d\d)(?::(\d\d))?)?(am|pm|
 
 // clock reads a time of day: 17:15, 5:15pm, 5 pm, noon. bare says that it is a number alone, such as 9.
 func (p *parser) clock() (c clock, bare, ok bool) {
-	switch word := p.peek(0); {
-	case word == "noon":
+	switch p.peek(0) {
+	case "noon":
 		p.at++
 		return clock{hour: 12}, false, true
-	case word == "midnight":
+	case "midnight":
 		p.at++
 		p.midnight = true
 		return clock{}, false, true

@@ -201,3 +201,50 @@ func TestABulkPauseLeavesDisabledJobsAlone(t *testing.T) {
 		require.Equal(t, want, answered.Jobs[i].Effect+" "+answered.Jobs[i].Reason, answered.Jobs[i].Name)
 	}
 }
+
+func TestAPreviewOfEnablingManyJobsSaysWhichRunAtOnce(t *testing.T) {
+	t.Parallel()
+	k := job.CollectionKey{Subscription: "s", ResourceGroup: "g", Name: "c"}
+	paused := func(r job.Recover) *job.Disabling {
+		return &job.Disabling{Promise: job.Promise{Until: at("2026-01-05T06:00:00Z"), Recover: r}}
+	}
+	jobs := map[string]listing.Summary{
+		"plain": {DisabledBy: &job.Disabling{}, DueSinceDisabled: true}, "unknown": {DueSinceDisabled: true},
+		"paused": {DisabledBy: paused(""), DueSinceDisabled: true}, "all": {DisabledBy: paused(job.RecoverAll), DueSinceDisabled: true},
+		"nothing due": {DisabledBy: paused(job.RecoverAll)}, "once": {RunsOnEnable: true, DueSinceDisabled: true},
+		"once paused": {DisabledBy: paused(""), RunsOnEnable: true, DueSinceDisabled: true},
+	}
+	f := &fake{selects: func(context.Context, job.CollectionKey, listing.SummaryQuery, []string) (all []listing.Summary, _ []string, _ error) {
+		for name, s := range jobs {
+			s.Key, s.State, s.Generation = k.Job(name), job.StateDisabled, 1
+			all = append(all, s)
+		}
+		return all, nil, nil
+	}}
+	h := api.New(f, api.Options{Now: func() time.Time { return at("2026-01-01T00:00:00Z") }})
+	for question, want := range map[string][]string{
+		``:                    {"c/all", "c/once"},
+		`,"recover":"none"`:   {},
+		`,"recover":"latest"`: {"c/all", "c/once", "c/once paused", "c/paused", "c/plain", "c/unknown"},
+		`,"atOnce":4`:         {"c/all", "c/once"},
+	} {
+		got := send(h, http.MethodPost, "/jobCollections/c/bulkPreview", `{"action":"enable","names":["a"]`+question+`}`)
+		require.Equal(t, http.StatusOK, got.status, got.body)
+		var answered struct {
+			Jobs []struct {
+				Name       string
+				RunsAtOnce bool
+			}
+			RunAtOnce int
+		}
+		require.NoError(t, json.Unmarshal([]byte(got.body), &answered))
+		atOnce := []string{}
+		for _, j := range answered.Jobs {
+			if j.RunsAtOnce {
+				atOnce = append(atOnce, j.Name)
+			}
+		}
+		require.ElementsMatch(t, want, atOnce, question)
+		require.Len(t, want, answered.RunAtOnce)
+	}
+}

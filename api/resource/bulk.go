@@ -53,7 +53,7 @@ func NewBulkPreview(
 			ID: s.Key.ARMID(), Name: jobName(s.Key), ETag: changeTag(s.Generation), State: s.State,
 			Effect: effect, Reason: reason,
 			NextExecutionTime: job.NewTime(s.Next),
-			RunsAtOnce:        effect == Changes && (s.RunsOnEnable && action == job.BulkEnable && !s.CollectionDisabled),
+			RunsAtOnce:        effect == Changes && action == job.BulkEnable && runsAtOnce(promise, &s),
 		}
 		if r.Jobs[i] = b; effect == Changes {
 			r.Changes++
@@ -98,6 +98,23 @@ func effectOf(action job.BulkAction, promise *job.Promise, s *listing.Summary) (
 		return Unchanged, "Its last execution has not failed, as far as it is known."
 	}
 	return Changes, ""
+}
+
+// runsAtOnce reports whether a job has something to run at once when it is enabled as a promise says, as far as it is
+// known: what is held, or a job that runs once and that was disabled without more.
+func runsAtOnce(asked *job.Promise, s *listing.Summary) bool {
+	says := func(p *job.Promise) bool { return p != nil && p.Recover != "" }
+	p := s.DisabledBy.Promised()
+	if says(asked) {
+		p = asked
+	}
+	switch {
+	case s.CollectionDisabled:
+		return false
+	case says(p), s.DisabledBy.Paused():
+		return p.Keep() > 0 && (s.DueSinceDisabled || s.RunsOnEnable)
+	}
+	return s.RunsOnEnable
 }
 
 // isPromised reports whether a disabled job has that promise already.

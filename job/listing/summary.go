@@ -35,6 +35,9 @@ type Summary struct {
 	// enabled.
 	RunsOnEnable bool
 
+	// DueSinceDisabled means that the job is disabled, and an occurrence has come due since, as far as it is known.
+	DueSinceDisabled bool
+
 	// Unread is the reason why the job could not be read. If it is set, only the key is known.
 	Unread string
 }

@@ -151,6 +151,15 @@ func (o *outline) disabledBy(s job.State) *job.Disabling {
 	return o.DisabledBy
 }
 
+// dueSinceDisabled returns [listing.Summary.DueSinceDisabled].
+func (o *outline) dueSinceDisabled(s job.State, now time.Time) bool {
+	if s != job.StateDisabled {
+		return false
+	}
+	last, ok := o.timetable.Last(now)
+	return ok && (o.DisabledBy == nil || last.After(o.DisabledBy.At))
+}
+
 // summary returns what a list shows of a job, but for the last outcomes one by one.
 func (o *outline) summary(k job.Key, now time.Time) (listing.Summary, *glance) {
 	g := o.glance(now)
@@ -158,6 +167,6 @@ func (o *outline) summary(k job.Key, now time.Time) (listing.Summary, *glance) {
 		Key: k, State: g.state, CollectionDisabled: o.Inactive && g.state == job.StateEnabled, Generation: o.Generation,
 		When: g.when, Type: o.Type, Host: o.Host, Next: g.next, Last: g.last, LastRan: g.ran, Late: g.late,
 		RunsOnEnable: g.overdue, Day: g.day, Retry: o.retry(now), DisabledBy: o.disabledBy(g.state),
-		Pruning: o.Pruning,
+		Pruning: o.Pruning, DueSinceDisabled: o.dueSinceDisabled(g.state, now),
 	}, g
 }

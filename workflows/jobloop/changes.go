@@ -136,10 +136,11 @@ func (j *loop) applyCollection(ctx workflow.Context, c *workflows.CollectionStat
 	j.raiser.Inherit(ctx, c.Rules)
 	j.inheritWindow(ctx, c.FlexibleWindow)
 	if p := c.Pause; c.Disabled && p != nil && p.Ends(workflow.Now(ctx)) {
-		c.Disabled, c.Recover = false, &p.Promise // it is late, and the pause is over
+		c.Disabled, c.Recover, j.pauseOver = false, &p.Promise, p.Until // it is late, and the pause is over
 	}
 	if !c.Disabled {
 		j.setCollectionState(ctx, true, c.Recover, nil)
+		j.pauseOver = time.Time{}
 		return
 	}
 	j.setCollectionState(ctx, false, nil, c.Pause)

@@ -268,21 +268,28 @@ const maxSleep = 365 * 24 * time.Hour
 // wake returns when the loop is to run again if nothing changes and the job is not quiet; zero for never.
 func (j *loop) wake(now time.Time) time.Time {
 	if !j.Final.IsZero() || j.Pruning != nil {
-		return j.expires()
+		return earlier(j.expires(), j.wakeForPause(now))
 	}
 	if j.Plan.More && j.Active() || j.Releasing != nil && !j.generator.undecidable() && !j.requests.turns.Taken() {
 		// too many to drop in one workflow task: another takes the next step
 		return now.Add(time.Millisecond)
 	}
-	if !j.Active() && !j.requests.turns.Taken() {
-		if at := j.pauseEnds(); !at.IsZero() {
-			return earlier(at, now.Truncate(maxSleep).Add(2*maxSleep))
-		}
+	if at := j.wakeForPause(now); !at.IsZero() {
+		return at
 	}
 	if !j.Active() || j.requests.turns.Taken() || j.generator.undecidable() {
 		return time.Time{}
 	}
 	return earlier(j.wakeForNext(now), j.generator.nextSkipped())
+}
+
+// wakeForPause returns when it is to be looked whether a pause is over; zero for never.
+func (j *loop) wakeForPause(now time.Time) time.Time {
+	at := j.pauseEnds()
+	if at.IsZero() || j.Active() || j.requests.turns.Taken() {
+		return time.Time{}
+	}
+	return earlier(at, now.Truncate(maxSleep).Add(2*maxSleep))
 }
 
 // wakeForNext returns when the next occurrence is to be decided; zero for never.

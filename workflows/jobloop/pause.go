@@ -187,7 +187,7 @@ func (j *loop) pauseEnds() (at time.Time) {
 func (j *loop) endPauses(ctx workflow.Context) {
 	over := func() bool {
 		at := j.pauseEnds()
-		return !at.IsZero() && !workflow.Now(ctx).Before(at) && !j.deleted && !j.Definition.State.Final()
+		return !at.IsZero() && !workflow.Now(ctx).Before(at) && !j.deleted
 	}
 	if !over() || j.requests.turns.Taken() {
 		return

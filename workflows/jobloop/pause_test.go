@@ -347,3 +347,32 @@ func TestWhatWaitedBehindRecoveredOnesRunsOneAfterAnother(t *testing.T) {
 	require.Equal(t, last.Execution.Due, last.at, "and they are on time again")
 	w.requireSound()
 }
+
+func TestAPauseOfTheCollectionEndsInACompletedJob(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, every(minutely+`,"count":1`))
+	pause := &job.Disabling{At: at(0), Promise: job.Promise{Until: at(5)}}
+	w.update(30*time.Second, workflows.UpdateCollection, workflows.CollectionState{Generation: 2, Disabled: true, Pause: pause})
+	during, after := w.snapshot(4*time.Minute), w.snapshot(6*time.Minute)
+	w.run(7 * time.Minute)
+	require.Equal(t, job.StateCompleted, after.Definition.State)
+	require.True(t, during.CollectionDisabled)
+	require.False(t, after.CollectionDisabled)
+	require.Nil(t, after.CollectionPause)
+	require.Equal(t, []string{"00:00:00"}, w.dues())
+}
+
+// The state of the collection arrives late, when its pause is over.
+func TestWhatCameDueAfterAPauseWasNotHeld(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, every(minutely+`,"catchUpWindow":"PT1H"`))
+	pause := job.Disabling{At: at(0), Promise: job.Promise{Until: at(20), Recover: job.RecoverNone}}
+	w.update(30*time.Second, workflows.UpdateCollection, workflows.CollectionState{Generation: 2, Disabled: true, Pause: &pause})
+	over := pause
+	over.Until = at(3)
+	w.update(330*time.Second, workflows.UpdateCollection, workflows.CollectionState{Generation: 3, Disabled: true, Pause: &over})
+	w.run(6*time.Minute + time.Second)
+	require.Equal(t, append([]string{"00:00:00"}, minutes(3, 6)...), w.dues())
+	require.Equal(t, []string{"Skipped 2: 00:01:00 to 00:02:00"}, w.dropped())
+	w.requireSound()
+}

@@ -20,7 +20,7 @@ const (
 	RunJob    Operation = "Microsoft.Scheduler/jobCollections/jobs/run/action"
 	SkipJob   Operation = "Microsoft.Scheduler/jobCollections/jobs/skip/action"
 	UnskipJob Operation = "Microsoft.Scheduler/jobCollections/jobs/unskip/action"
-	// of a backfill that is begun, paused, resumed or ended
+	// BackfillJob is of one that is begun, paused, resumed or ended.
 	BackfillJob Operation = "Microsoft.Scheduler/jobCollections/jobs/backfill/action"
 	EnableJob   Operation = "Microsoft.Scheduler/jobCollections/jobs/enable/action"
 	TryJob      Operation = "Microsoft.Scheduler/jobCollections/jobs/try/action"  // of the collection: it changes no job

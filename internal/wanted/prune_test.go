@@ -198,8 +198,8 @@ func (w *world) apply(owner string) {
 	p, err := pruning(w.t, w.c, w.dirs[owner], wanted.Options{AllowEmpty: true})
 	require.NoError(w.t, err)
 	for name, outcome := range applied(w.t, p, &wanted.Secrets{}) {
-		switch {
-		case outcome == "Pruned":
+		switch outcome {
+		case "Pruned":
 			require.Equal(w.t, owner, w.by[name], "%s is a stranger's", name)
 			require.False(w.t, w.inFile[owner][name], "a file has %s", name)
 			w.pruned[name] = true

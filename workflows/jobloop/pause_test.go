@@ -96,7 +96,7 @@ func TestRecoveredOccurrencesRunAsManyAtOnceAsPromised(t *testing.T) {
 						recovered, ends, last = append(recovered, clock(s.Execution.Due)), append(ends, s.at.Add(25*time.Second)), s.at
 					} else if s.at.After(at(1)) {
 						require.False(t, s.at.Before(last), "a regular one waits behind them")
-						require.Equal(t, 9, len(recovered))
+						require.Len(t, recovered, 9)
 					}
 				}
 				require.Equal(t, minutes(1, 9), recovered)

@@ -86,7 +86,7 @@ func (o *options) load(s *base.Session) (wanted.Directory, *client.Client, error
 	if err != nil {
 		return d, nil, exit.With(exit.Usage, fmt.Errorf("the job files are wrong:\n%w", err))
 	}
-	if len(d.Jobs) == 0 && !(o.prune && o.allowEmpty) {
+	if len(d.Jobs) == 0 && (!o.prune || !o.allowEmpty) {
 		where := output.Line(o.path)
 		if o.path == "-" {
 			where = "standard input"

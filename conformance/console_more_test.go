@@ -153,7 +153,7 @@ func hundredsAreDisabled(t *testing.T, s *consoleTest) {
 	click(ctx, t, "main form button.btn-1")
 	says(ctx, t, fmt.Sprintf("%d done", n))
 	await(t, "job that is disabled", func() bool { return enabled() == 0 })
-	do(ctx, t, chromedp.Click(chromedp.Search(`//button[text()='Undo…']`)))
+	press(ctx, t, chromedp.Click(chromedp.Search(`//button[text()='Undo…']`)))
 	says(ctx, t, fmt.Sprintf("Enable: %d jobs of hundreds?", n))
 	click(ctx, t, "main form button.btn-1")
 	says(ctx, t, fmt.Sprintf("%d done", n))
@@ -179,7 +179,7 @@ func pagesWorkWithoutScripts(t *testing.T, s *consoleTest) {
 	says(ctx, t, "1 done")
 	s.open(ctx, t, "/jobs/plainly/b/edit")
 	do(ctx, t, chromedp.Evaluate[chromedp.Void](`document.querySelector('#f-json').value = document.querySelector('#f-json').value.replace('"day"', '"week"')`))
-	do(ctx, t, chromedp.Click(chromedp.Search(`//button[text()='Save the JSON']`)))
+	press(ctx, t, chromedp.Click(chromedp.Search(`//button[text()='Save the JSON']`)))
 	says(ctx, t, "Nothing runs by the old definition any more.")
 }
 

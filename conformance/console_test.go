@@ -119,7 +119,22 @@ func quiet(ctx context.Context, t *testing.T) {
 
 func click(ctx context.Context, t *testing.T, selector string) {
 	t.Helper()
-	do(ctx, t, chromedp.Click(chromedp.CSS(selector)))
+	press(ctx, t, chromedp.Click(chromedp.CSS(selector)))
+}
+
+// press clicks, again if the page was shown anew after the element was found.
+func press(ctx context.Context, t *testing.T, click chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	await(t, "element to click", func() bool {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		_, err := chromedp.Run(ctx, click)
+		if err != nil && strings.Contains(err.Error(), "Could not find node") {
+			return false
+		}
+		require.NoError(t, err)
+		return true
+	})
 }
 
 // jobs stores jobs that run once a day.
@@ -158,7 +173,7 @@ func newcomerWithoutScripts(t *testing.T, s *consoleTest) {
 	fill(ctx, t, "#f-uri", s.target)
 	click(ctx, t, ".savebar button.btn-1")
 	says(ctx, t, "Created.")
-	do(ctx, t, chromedp.Click(chromedp.Search(`//button[text()='Run now']`)))
+	press(ctx, t, chromedp.Click(chromedp.Search(`//button[text()='Run now']`)))
 	says(ctx, t, "Succeeded")
 	require.Empty(t, texts(ctx, t, "[data-js]:not([hidden])"), "what needs scripts is not shown")
 }
@@ -239,7 +254,7 @@ func manyAreDisabled(t *testing.T, s *consoleTest) {
 	}
 	require.Equal(t, calls.JobDisabled, state("b"))
 	require.Equal(t, calls.JobEnabled, state("d"))
-	do(ctx, t, chromedp.Click(chromedp.Search(`//button[text()='Undo…']`)))
+	press(ctx, t, chromedp.Click(chromedp.Search(`//button[text()='Undo…']`)))
 	says(ctx, t, "Enable: 3 jobs of many?")
 	click(ctx, t, "main form button.btn-1")
 	says(ctx, t, "3 done")

@@ -178,7 +178,8 @@ func (c *kept) put(ctx workflow.Context, r workflows.PutCalendarRequest) (job.Ke
 		then.Generation = c.Generation - c.Version + then.Version
 		return then.Summary(), nil
 	}
-	if !reflect.DeepEqual(c.Calendar, r.Calendar) { //workflowcheck:ignore // of types without maps
+	same := reflect.DeepEqual(c.Calendar, r.Calendar) //workflowcheck:ignore // of types without maps it is deterministic
+	if !same {
 		c.Calendar = r.Calendar
 		c.Version++
 		c.Generation++

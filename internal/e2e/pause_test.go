@@ -15,7 +15,7 @@ func TestPausesEndByThemselvesAndRecoverWhatTheyHeld(t *testing.T) {
 	target := newSink(t, nil)
 	collection := s.collection(t)
 	jobs := collection + "/jobs"
-	due := time.Now().UTC().Add(4 * time.Second).Truncate(time.Second)
+	due := time.Now().UTC().Add(15 * time.Second).Truncate(time.Second)
 	until := due.Add(2 * time.Second)
 	created(t, jobs+"/one", get(target.URL+"/one", `,"startTime":"`+rfc(due)+`","recurrence":{"frequency":"hour"}`))
 	ok(t, http.MethodPost, jobs+"/one/disable?note=move&recover=latest&until="+rfc(until), "")

@@ -83,8 +83,8 @@ type holds struct {
 	collect func()    // nil: runtime.GC
 }
 
-// enter records a held attempt of a job. Its window is the longest.
-func (h *holds) enter(job string, due time.Time, remaining time.Duration) *heldAttempt {
+// enter records a held attempt of a job.
+func (h *holds) enter(job string, due time.Time, remaining, window time.Duration) *heldAttempt {
 	hash := sha256.Sum256([]byte(job))
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -101,7 +101,7 @@ func (h *holds) enter(job string, due time.Time, remaining time.Duration) *heldA
 	if together.size++; together.size == crowd {
 		h.tidyBefore(time.Now().Add(remaining))
 	}
-	return &heldAttempt{cohort: together, spread: float64(binary.BigEndian.Uint32(hash[:])) / (1 << 32), window: maxWindow}
+	return &heldAttempt{cohort: together, spread: float64(binary.BigEndian.Uint32(hash[:])) / (1 << 32), window: window}
 }
 
 const (

@@ -43,7 +43,7 @@ func TestGarbageIsCollectedBeforeManyAreDue(t *testing.T) {
 				}}
 				for _, herd := range tt.herds {
 					for i := range herd.held {
-						h.enter(strconv.Itoa(i), start.Add(herd.due), herd.due)
+						h.enter(strconv.Itoa(i), start.Add(herd.due), herd.due, maxWindow)
 					}
 				}
 				time.Sleep(5 * time.Minute)

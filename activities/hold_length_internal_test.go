@@ -15,7 +15,7 @@ func TestAWorkerThatHoldsTooMuchHoldsNothingForLong(t *testing.T) {
 	for range maxHeld {
 		require.Equal(t, int(DefaultMaxHold.Milliseconds()), r.nextHold())
 		require.False(t, r.full(time.Minute))
-		held = append(held, r.holds.enter("", due, time.Minute))
+		held = append(held, r.holds.enter("", due, time.Minute, maxWindow))
 	}
 	require.Equal(t, 1, r.nextHold())
 	require.True(t, r.full(time.Minute))

@@ -56,7 +56,9 @@ const (
 )
 
 // heldLoss returns the loss time of an attempt, given how many are held for the same due time and the position of its
-// fence among theirs, and the longest window of their fences. What a lost worker held is to be sent by another one a few milliseconds apart, so that of up to
+// fence among theirs, and the longest window of their fences.
+//
+// What a lost worker held is to be sent by another one a few milliseconds apart, so that of up to
 // large attempts those whose fence is earlier count as lost earlier, each as long after its fence. It grows with their
 // number and with the time that the server takes to answer: their fences queue up at the server, and an attempt that
 // counts as lost because it is slow makes the queue longer. That of a large herd is also as long as outcomes wait to be

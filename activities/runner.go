@@ -188,8 +188,7 @@ func (r *Runner) holdAndSend(ctx context.Context, in *Input, recorded []job.Atte
 	info, due := activity.GetInfo(ctx), in.Execution.Begin()
 	var h *heldAttempt
 	if in.held(info.StartedTime) {
-		h = r.holds.enter(in.Execution.Collection+"/"+in.Execution.Job, due, r.Clock.Until(due))
-		h.window = fenceWindow(in.MaxAttempts)
+		h = r.holds.enter(in.Execution.Collection+"/"+in.Execution.Job, due, r.Clock.Until(due), fenceWindow(in.MaxAttempts))
 	}
 	sent := sync.OnceFunc(func() { r.holds.sent(h) })
 	defer sent()

@@ -26,8 +26,8 @@ type Calendars interface {
 	PutCalendar(
 		ctx context.Context, k job.CalendarKey, c job.Calendar, check func(current *job.KeptCalendar) error,
 	) (stored job.KeptCalendar, created bool, err error)
-	// DeleteCalendar deletes a calendar, also one that jobs use if force is set.
-	DeleteCalendar(ctx context.Context, k job.CalendarKey, force bool, check func(current *job.KeptCalendar) error) error
+	// DeleteCalendar deletes a calendar.
+	DeleteCalendar(ctx context.Context, k job.CalendarKey, check func(current *job.KeptCalendar) error) error
 }
 
 func (s *server) listCalendars(c *gin.Context, scope job.CollectionKey) error {
@@ -70,11 +70,7 @@ func (s *server) deleteCalendar(c *gin.Context, k job.CalendarKey) error {
 	if err != nil {
 		return err
 	}
-	force, err := flag(c, "force")
-	if err != nil {
-		return err
-	}
-	return replyEmpty(c, s.scheduler.DeleteCalendar(c.Request.Context(), k, force, check))
+	return replyEmpty(c, s.scheduler.DeleteCalendar(c.Request.Context(), k, check))
 }
 
 // flag returns whether a parameter of the query is true. One that is not there is false.

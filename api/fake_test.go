@@ -75,7 +75,7 @@ type fake struct {
 	calendar          func(ctx context.Context, k job.CalendarKey) (job.KeptCalendar, error)
 	calendars         func(ctx context.Context, scope job.CollectionKey, p listing.Page) ([]job.KeptCalendar, string, error)
 	putCalendar       func(ctx context.Context, k job.CalendarKey, c job.Calendar) (job.KeptCalendar, bool, error)
-	deleteCalendar    func(ctx context.Context, k job.CalendarKey, force bool) error
+	deleteCalendar    func(ctx context.Context, k job.CalendarKey) error
 }
 
 func (f *fake) Calendar(ctx context.Context, k job.CalendarKey) (job.KeptCalendar, error) {
@@ -95,11 +95,11 @@ func (f *fake) PutCalendar(
 	return f.putCalendar(ctx, k, c)
 }
 
-func (f *fake) DeleteCalendar(ctx context.Context, k job.CalendarKey, force bool, check func(*job.KeptCalendar) error) error {
+func (f *fake) DeleteCalendar(ctx context.Context, k job.CalendarKey, check func(*job.KeptCalendar) error) error {
 	if err := f.checkCalendar(ctx, k, check); err != nil {
 		return err
 	}
-	return f.deleteCalendar(ctx, k, force)
+	return f.deleteCalendar(ctx, k)
 }
 
 // checkCalendar calls check with the calendar that there is, as the methods of a scheduler do.

@@ -309,7 +309,7 @@ func (m *backend) scheduler(t testing.TB) *fake {
 		putCalendar: func(_ context.Context, k job.CalendarKey, c job.Calendar) (job.KeptCalendar, bool, error) {
 			return job.KeptCalendar{Key: k, Calendar: c, Version: 1, Generation: 1700}, m.created, m.err
 		},
-		deleteCalendar: func(context.Context, job.CalendarKey, bool) error { return m.err },
+		deleteCalendar: func(context.Context, job.CalendarKey) error { return m.err },
 	}
 }
 

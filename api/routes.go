@@ -69,7 +69,6 @@ var (
 	nothing       = route.Takes{}
 	body          = route.Takes{Body: true}
 	tagged        = route.Takes{Conditional: true}
-	taggedForce   = route.Takes{Query: []string{"force"}, Conditional: true}
 	taggedBody    = route.Takes{Conditional: true, Body: true}
 	ownedBody     = route.Takes{Query: []string{"owner", "adopt"}, Conditional: true, Body: true}
 	pages         = route.Takes{Query: []string{"$top", "$skip", "$skiptoken"}}
@@ -267,7 +266,7 @@ func (s *server) calendarRoutes() []endpoint {
 			endpoint{scope.below, get, list, "List the calendars" + scope.of, read, pages, scope.handler(s.listCalendars)},
 			endpoint{scope.below, get, one, "Get a calendar" + scope.of, read, tagged, to(s.getCalendar)},
 			endpoint{scope.below, put, one, "Create or replace a calendar" + scope.of, write, taggedBody, to(s.putCalendar)},
-			endpoint{scope.below, remove, one, "Delete a calendar" + scope.of, del, taggedForce, to(s.deleteCalendar)},
+			endpoint{scope.below, remove, one, "Delete a calendar" + scope.of, del, tagged, to(s.deleteCalendar)},
 		)
 	}
 	return all

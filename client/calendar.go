@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
 )
 
 // A Calendar says which days are off, for the jobs of a job collection or of a subscription. The API ignores ID, Type
@@ -16,8 +15,6 @@ type Calendar struct {
 	Properties CalendarProperties `json:"properties"`
 
 	ETag string `json:"-"` // for [IfMatch]; entries of lists have none
-	// Operation plans the jobs again that use the calendar, after a change; nil if there is nothing to do or it is done.
-	Operation *Operation `json:"-"`
 }
 
 // CalendarProperties are the days of a calendar. Days are dates such as 2026-01-31.
@@ -93,14 +90,9 @@ func (c Calendars) PutBody(ctx context.Context, name string, body any, condition
 	return calendarOf(send[Calendar](ctx, c.client, http.MethodPut, c.at(name), body, conditions))
 }
 
-// Delete deletes a calendar. One that jobs use is deleted only with force: their planned runs stay, and nothing else is
-// planned until the calendar is there again.
-func (c Calendars) Delete(ctx context.Context, name string, force bool, conditions ...Condition) error {
-	m := message{method: http.MethodDelete, at: c.at(name), conditions: conditions}
-	if force {
-		m.query = url.Values{"force": {"true"}}
-	}
-	_, err := c.client.call(ctx, m, nil)
+// Delete deletes a calendar.
+func (c Calendars) Delete(ctx context.Context, name string, conditions ...Condition) error {
+	_, err := c.client.call(ctx, message{method: http.MethodDelete, at: c.at(name), conditions: conditions}, nil)
 	return err
 }
 
@@ -110,10 +102,5 @@ func calendarOf(found Calendar, a *answer, err error) (Calendar, error) {
 		return found, err
 	}
 	found.ETag = a.header.Get("ETag")
-	if a.status == http.StatusAccepted {
-		found.Operation = &Operation{
-			Name: lastPart(a.header.Get("Location")), Status: InProgress, RetryAfter: retryAfter(a.header),
-		}
-	}
 	return found, nil
 }

@@ -326,7 +326,7 @@ var calls = map[string]func(context.Context, *client.Client) error{
 		return second(c.CalendarsOf("c").Put(ctx, "SE", client.CalendarProperties{}))
 	},
 	"Calendars_Delete": func(ctx context.Context, c *client.Client) error {
-		return c.CalendarsOf("c").Delete(ctx, "SE", true)
+		return c.CalendarsOf("c").Delete(ctx, "SE")
 	},
 	"SubscriptionCalendars_List": func(ctx context.Context, c *client.Client) error {
 		_, err := c.CalendarsOf("").Page(ctx, client.List{})
@@ -337,7 +337,7 @@ var calls = map[string]func(context.Context, *client.Client) error{
 		return second(c.CalendarsOf("").Put(ctx, "SE", client.CalendarProperties{}))
 	},
 	"SubscriptionCalendars_Delete": func(ctx context.Context, c *client.Client) error {
-		return c.CalendarsOf("").Delete(ctx, "SE", true)
+		return c.CalendarsOf("").Delete(ctx, "SE")
 	},
 	"Recurrence_Read": func(ctx context.Context, c *client.Client) error {
 		return second(c.ReadRecurrence(ctx, client.RecurrenceText{}))

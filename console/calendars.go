@@ -275,7 +275,7 @@ func (s *Console) saveCalendar(p *page) (string, error) {
 	return "", s.showCalendars(p, v, "")
 }
 
-// deleteCalendar deletes a calendar that no job uses; otherwise the API says which do.
+// deleteCalendar deletes a calendar.
 func (s *Console) deleteCalendar(p *page) (string, error) {
 	form := p.r.PostForm
 	if form.Get("confirm") != form.Get("name") || form.Get("name") == "" {
@@ -285,7 +285,7 @@ func (s *Console) deleteCalendar(p *page) (string, error) {
 	if etag := form.Get("etag"); etag != "" {
 		conditions = append(conditions, client.IfMatch(etag))
 	}
-	return "/calendars", s.client.CalendarsOf(form.Get("scope")).Delete(p.ctx, form.Get("name"), false, conditions...)
+	return "/calendars", s.client.CalendarsOf(form.Get("scope")).Delete(p.ctx, form.Get("name"), conditions...)
 }
 
 // ScopeName returns the name of a scope, for people.

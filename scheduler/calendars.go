@@ -240,9 +240,9 @@ func (s *Service) forgetMissingCalendars(ctx context.Context, scope job.Collecti
 	return nil
 }
 
-// DeleteCalendar deletes a calendar, also one that jobs use if force is set. check is as for [Service.PutCollection].
+// DeleteCalendar deletes a calendar. check is as for [Service.PutCollection].
 func (s *Service) DeleteCalendar(
-	ctx context.Context, k job.CalendarKey, _ bool, check func(current *job.KeptCalendar) error,
+	ctx context.Context, k job.CalendarKey, check func(current *job.KeptCalendar) error,
 ) error {
 	if err := k.Validate(); err != nil {
 		return err

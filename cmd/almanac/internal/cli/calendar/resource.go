@@ -196,30 +196,24 @@ func (o *applyOptions) command(cmd *cobra.Command, getenv base.Lookup, condition
 		if !s.Format.ForPeople() {
 			return output.One(&s.Printer, view, made)
 		}
-		what := fmt.Sprintf("applied, version %d, %d entries", made.Properties.Version, entriesOf(made))
-		if made.Operation != nil {
-			what += "; the jobs that use it are planned again"
-		}
-		return s.Done("calendar", made.Name, what)
+		return s.Done("calendar", made.Name, fmt.Sprintf("applied, version %d, %d entries", made.Properties.Version, entriesOf(made)))
 	})
 }
 
 func newDelete(getenv base.Lookup) *cobra.Command {
 	var o scope
-	var force bool
 	cmd := base.Command(&cobra.Command{
 		Use: "delete NAME", Aliases: []string{"rm"}, Short: "Delete a calendar",
-		Long: `Delete a calendar. It asks first. One that jobs use is refused with their names; with --force
-it goes, and those jobs are planned no further until it is there again.`,
+		Long:    "Delete a calendar. It asks first.",
 		Example: "  almanac calendar delete SE --yes",
 		Args:    cobra.ExactArgs(1),
 	}, getenv, []flags.Group{{Name: "Calendars", Settings: []*flags.Setting{
-		o.flag(), {Flag: "force", Value: flags.Bool(&force), Help: "Delete it although jobs use it."},
+		o.flag(),
 	}}}, func(ctx context.Context, s *base.Session, args []string) error {
 		if err := s.Confirm(ctx, fmt.Sprintf("Delete the calendar %s?", args[0])); err != nil {
 			return err
 		}
-		if err := o.of(s).Delete(ctx, args[0], force); err != nil {
+		if err := o.of(s).Delete(ctx, args[0]); err != nil {
 			return o.missing(ctx, s, args[0], err)
 		}
 		return s.Done("calendar", args[0], "deleted")

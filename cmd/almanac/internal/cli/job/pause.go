@@ -3,7 +3,6 @@ package job
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -114,10 +113,12 @@ func pauseText(s *base.Session, d *client.Disabled) string {
 		text = "by " + output.Line(d.Caller)
 	}
 	if !d.Until.IsZero() {
-		text += fmt.Sprintf(" until %s (in %s)", s.Time(d.Until), output.Length(time.Until(d.Until)))
+		text += " until " + s.Time(d.Until)
 	}
 	if d.Recover != "" {
-		text += ", then " + string(d.Recover) + " of what was held runs"
+		text += ", then " + map[client.Recover]string{
+			client.RecoverNone: "nothing that was held runs", client.RecoverLatest: "the latest that was held runs", client.RecoverAll: "all that was held runs",
+		}[d.Recover]
 	}
 	if d.Note != "" {
 		text += ": " + output.Line(d.Note)

@@ -6,10 +6,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"almanac/api/answer"
-	"almanac/api/odata"
 	"almanac/api/resource"
 	"almanac/api/route"
-	"almanac/internal/fields"
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/job/listing"
@@ -71,25 +69,6 @@ func (s *server) deleteCalendar(c *gin.Context, k job.CalendarKey) error {
 		return err
 	}
 	return replyEmpty(c, s.scheduler.DeleteCalendar(c.Request.Context(), k, check))
-}
-
-// flag returns whether a parameter of the query is true. One that is not there is false.
-func flag(c *gin.Context, name string) (bool, error) {
-	query, err := odata.ParseQuery(c.Request.URL.RawQuery)
-	if err != nil {
-		return false, err
-	}
-	switch given := query[job.NormalizeName(name)]; {
-	case len(given) == 0, len(given) == 1 && fields.SameName(given[0], "false"):
-		return false, nil
-	case len(given) == 1 && fields.SameName(given[0], "true"):
-		return true, nil
-	default:
-		bad := fields.Errors{List: []*job.FieldError{{
-			Path: name, Code: fields.Invalid, Value: given[0], Allowed: "true or false, once",
-		}}}
-		return false, route.BadRequest("The query is not valid", &bad)
-	}
 }
 
 // calendarCheck returns the check of the request's preconditions; nil if it has none.

@@ -100,6 +100,8 @@ type Recurrence struct {
 
 	Also       []FurtherRule `json:"also,omitempty"`       // fires too; at most MaxFurtherRules
 	Exclusions []Exclusion   `json:"exclusions,omitempty"` // what is left out; at most MaxExclusions
+
+	Calendars []CalendarUse `json:"calendars,omitempty" field:"stored"` // at most calendars.MaxCalendars
 }
 
 // The maximum numbers of further rules and of exclusions of a recurrence.
@@ -116,6 +118,8 @@ type Schedule struct {
 	MonthDays          []int               `json:"monthDays,omitempty" field:"min=-31,max=31,nonzero,quoted"`
 	MonthlyOccurrences []MonthlyOccurrence `json:"monthlyOccurrences,omitempty"`
 	Months             []int               `json:"months,omitempty" field:"min=1,max=12,quoted"`
+	// numbers of working days of the month, by the calendars of the recurrence; a further filter
+	WorkingDays []int `json:"workingDays,omitempty" field:"stored"`
 }
 
 // A MonthlyOccurrence is a weekday of a month: the first, the last …, or every one.
@@ -222,8 +226,16 @@ func (r *Recurrence) plain() recurrence.Rule {
 		for _, o := range s.MonthlyOccurrences {
 			rule.MonthlyOccurrences = append(rule.MonthlyOccurrences, recurrence.MonthlyOccurrence{Day: weekdays[o.Day], Occurrence: o.Occurrence})
 		}
+		if len(s.WorkingDays) > 0 && len(s.MonthDays)+len(s.MonthlyOccurrences) == 0 {
+			rule.MonthDays = everyMonthDay // and not that of the start time
+		}
 	}
 	return rule
+}
+
+// everyMonthDay are the days on which a rule of months may fire that names working days, and no other days.
+var everyMonthDay = []int{
+	1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
 }
 
 var weekdays = map[string]time.Weekday{

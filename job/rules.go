@@ -10,6 +10,7 @@ import (
 
 	"almanac/internal/fields"
 	"almanac/recurrence"
+	"almanac/recurrence/calendars"
 	"almanac/recurrence/cron"
 	"almanac/recurrence/rrule"
 )
@@ -84,19 +85,35 @@ func (r *Recurrence) Location() (*time.Location, error) {
 // Series returns when the recurrence fires, counted from an anchor, whatever its count and its end are. A rule that never
 // fires has no instants. The error joins a [*FieldError] for each bad field, with its path; those of the first rule, if
 // it is none of cron or RRULE, are [*recurrence.FieldError]s.
+//
+// A rule with working days fires on every day that its other members allow: see [Recurrence.SeriesBy].
 func (r *Recurrence) Series(anchor time.Time) (*recurrence.Series, error) {
+	series, _, err := r.SeriesBy(anchor, nil)
+	return series, err
+}
+
+// SeriesBy is [Recurrence.Series] by the calendars of the recurrence, with which its working days are counted. It returns
+// the schedules that have some, too.
+func (r *Recurrence) SeriesBy(
+	anchor time.Time, uses []calendars.Use,
+) (*recurrence.Series, []calendars.Numbered, error) {
 	loc, err := r.Location()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var errs []error
 	var schedules []*recurrence.Schedule
+	var numbered []calendars.Numbered
 	for i := -1; i < len(r.Also); i++ {
 		rule, path := r.first(), "recurrence"
 		if i >= 0 {
 			rule, path = &r.Also[i], fmt.Sprintf("recurrence.also[%d]", i)
 		}
 		s, err := rule.schedule(path, anchor, loc)
+		if numbers := rule.workingDays(); err == nil && numbers != nil && len(uses) > 0 {
+			s, err = calendars.WorkingDays(s, numbers, uses)
+			numbered = append(numbered, calendars.Numbered{Schedule: s, Numbers: numbers})
+		}
 		switch {
 		case errors.Is(err, recurrence.ErrNever):
 		case err != nil:
@@ -110,10 +127,18 @@ func (r *Recurrence) Series(anchor time.Time) (*recurrence.Series, error) {
 		errs = append(errs, err)
 	}
 	if errs != nil {
-		return nil, errors.Join(errs...)
+		return nil, nil, errors.Join(errs...)
 	}
 	series, err := recurrence.NewSeries(anchor, exclusions, schedules...)
-	return series, ruleErrors("recurrence", err)
+	return series, numbered, ruleErrors("recurrence", err)
+}
+
+// workingDays returns the numbers of working days that the rule has; nil if it has none.
+func (f *FurtherRule) workingDays() []int {
+	if f.Schedule == nil {
+		return nil
+	}
+	return f.Schedule.WorkingDays
 }
 
 // SetRule sets Frequency, Interval and Schedule to what a plain rule says; see [recurrence.Rule.Plain].

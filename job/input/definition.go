@@ -377,7 +377,7 @@ func (p *parser) timing(d *job.Definition, o ParseOptions) {
 	if r := d.Recurrence; r != nil && !r.Notated() && (p.Has(p.pathOf("recurrence.cron")) || p.Has(p.pathOf("recurrence.rrule"))) {
 		return // nothing says when it runs
 	}
-	_, err := timetable.New(d, o.Created, o.Now)
+	err := timetable.Check(d, o.Created, o.Now)
 	for _, f := range fields.Joined[*job.FieldError](err) {
 		path := p.BodyPath(p.pathOf(f.Path))
 		followsFromBadField := f.Path == "recurrence.schedule" && bad // about the whole schedule

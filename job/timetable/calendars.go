@@ -12,12 +12,14 @@ import (
 // By returns the timetable by calendars: its occurrences are then those that run, at the times that the calendars make
 // them due, and not the nominal ones. Nothing is due before it is made, at the creation of the job or at a change of
 // the calendars or the schedule; what was decided before a change is in the memory, which is nil for a new job. A job
-// that runs once has no calendars.
+// that runs once has no calendars. t is as [Nominal] returns it for the same calendars.
 func (t *Timetable) By(uses []calendars.Use, made time.Time, m *calendars.Memory) *Timetable {
 	if t.schedule == nil || len(uses) == 0 {
 		return t
 	}
-	in := calendars.Input{Series: t.schedule, Begin: time.Unix(t.earliest(), 0).UTC(), Calendars: uses}
+	in := calendars.Input{
+		Series: t.schedule, Begin: time.Unix(t.earliest(), 0).UTC(), Calendars: uses, Numbered: t.numbered,
+	}
 	if t.zone != "" {
 		in.Location, _ = recurrence.LoadLocation(t.zone) // Of has read it
 	}

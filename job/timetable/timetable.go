@@ -36,7 +36,8 @@ type Timetable struct {
 	windows  []job.SkipWindow // times in which every occurrence is skipped, apart and in order
 	zone     string           // name of the time zone; "": UTC
 	plan     *calendars.Plan  // by calendars; nil: it has none, and due times are nominal
-	moves    bool             // the calendars may make an occurrence due at another than its nominal time
+	numbered []calendars.Numbered
+	moves    bool // the calendars may make an occurrence due at another than its nominal time
 }
 
 // maxIntervals holds the longest interval of each frequency: a thousand of the
@@ -51,17 +52,29 @@ var maxIntervals = map[recurrence.Frequency]int{
 // start more than 18 months after now is bad, and so is a schedule that is not due
 // within 100 years.
 func New(d *job.Definition, created, now time.Time) (*Timetable, error) {
-	if err := accept(d, created, now); err != nil {
+	if err := Check(d, created, now); err != nil {
 		return nil, err
 	}
 	return Of(d, created)
 }
 
+// ErrCalendars is the error of a timetable that needs calendars, and is made without them: see [Nominal].
+var ErrCalendars = errors.New("the job runs by calendars, which were not read")
+
 // Of returns when the job of a stored definition runs. It was accepted once, so only what it says matters, and not
 // whether [New] would accept it now: rules may have become stricter since, and a schedule that was due within 100 years
 // may be due in 800 next. The error means that this program cannot read it, since its time zone is unknown here
-// or a newer version accepted it.
+// or a newer version accepted it; it is [ErrCalendars] if the job runs by calendars.
 func Of(d *job.Definition, created time.Time) (*Timetable, error) {
+	if d.Recurrence.ByCalendars() {
+		return nil, ErrCalendars
+	}
+	return Nominal(d, created, nil)
+}
+
+// Nominal is [Of] for a job with calendars: it returns the nominal times, with the working days of these calendars.
+// [Timetable.By] makes due times of them. Without calendars it is Of.
+func Nominal(d *job.Definition, created time.Time, uses []calendars.Use) (*Timetable, error) {
 	t := &Timetable{start: created.Unix(), created: created.Unix(), atOnce: d.Recurrence != nil, end: math.MaxInt64}
 	anchor := created
 	if d.StartTime != nil {
@@ -82,7 +95,7 @@ func Of(d *job.Definition, created time.Time) (*Timetable, error) {
 	if t.atOnce && r.Notated() {
 		t.atOnce, t.later = false, true
 	}
-	if t.schedule, err = r.Series(anchor); err == nil && t.atOnce && t.schedule.Excludes(anchor) {
+	if t.schedule, t.numbered, err = r.SeriesBy(anchor, uses); err == nil && t.atOnce && t.schedule.Excludes(anchor) {
 		t.atOnce = false
 	}
 	t.count, t.zone = r.Count, r.TimeZone
@@ -104,8 +117,9 @@ func local(l *job.LocalTimes, zone *time.Location, which func(*job.LocalTimes) s
 	return at, err == nil
 }
 
-// accept returns what is wrong with the times of a definition that a user writes; see [New].
-func accept(d *job.Definition, created, now time.Time) error {
+// Check returns what is wrong with the times of a definition that a user writes, as [New] does, whatever its calendars
+// say.
+func Check(d *job.Definition, created, now time.Time) error {
 	start := created
 	var errs []error
 	if d.StartTime != nil {

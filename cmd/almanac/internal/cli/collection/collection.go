@@ -276,7 +276,7 @@ func newDisable(getenv base.Lookup) *cobra.Command {
 		Short: "Have no job of job collections run",
 		Long: `Have no job of job collections run. The state of the jobs themselves stays. With --until they
 are enabled by themselves, and with --until or --recover each holds what comes due. It asks first.`,
-		Example: `  almanac collection disable reports --until 2026-11-30T06:00:00+01:00 --recover latest`,
+		Example: `  almanac collection disable reports --until "monday 06:00" --recover latest`,
 	}, "disabled", "Stop all jobs of %s?", func(ctx context.Context, c *client.Client, name string) (*client.Operation, error) {
 		return c.DisableCollectionAs(ctx, name, *p)
 	}, job.PauseFlags(p, true))

@@ -41,7 +41,7 @@ func newPausing(getenv base.Lookup, d deed) *cobra.Command {
 	d.example = fmt.Sprintf("\n  almanac job %s hello --recover latest", d.action)
 	if disables {
 		d.example = `
-  almanac job disable hello --until 2026-11-30T06:00:00+01:00 --recover latest --note "move of the database"`
+  almanac job disable hello --until "monday 06:00" --recover latest --note "move of the database"`
 	}
 	d.alone = func(ctx context.Context, s *base.Session, n base.Name) result {
 		if disables {

@@ -3,7 +3,6 @@ package job
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,49 +11,74 @@ import (
 	"almanac/cmd/almanac/internal/cli/base"
 	"almanac/cmd/almanac/internal/cli/exit"
 	"almanac/cmd/almanac/internal/flags"
+	"almanac/recurrence"
 )
 
 // which says which runs of a job are meant.
-type which struct{ client.Occurrences }
+type which struct {
+	client.Occurrences
+	on string // all of a date in the job's time zone
+}
 
 // given reports whether any flag is.
-func (w *which) given() bool { return w.Occurrences != client.Occurrences{} }
+func (w *which) given() bool { return *w != which{} }
+
+// of returns the runs that are meant of a job.
+func (w *which) of(ctx context.Context, s *base.Session, n base.Name) (client.Occurrences, error) {
+	if w.on == "" {
+		return w.Occurrences, nil
+	}
+	if w.Occurrences != (client.Occurrences{}) {
+		return client.Occurrences{}, exit.With(exit.Usage, errors.New("--on excludes --due, --next, --from and --until"))
+	}
+	j, err := s.Client.Job(ctx, n.Collection, n.Job)
+	if err != nil {
+		return client.Occurrences{}, err
+	}
+	zone := time.UTC
+	if r := j.Properties.Recurrence; r != nil && r.TimeZone != "" {
+		if zone, err = recurrence.LoadLocation(r.TimeZone); err != nil {
+			return client.Occurrences{}, err
+		}
+	}
+	day, err := time.Parse(time.DateOnly, w.on) // the flag was checked
+	begin := func(days int) time.Time { return time.Date(day.Year(), day.Month(), day.Day()+days, 0, 0, 0, 0, zone) }
+	return client.Occurrences{From: begin(0), Until: begin(1)}, err
+}
 
 func (w *which) group() flags.Group {
 	return flags.Group{Name: "Runs", Settings: []*flags.Setting{
 		{Flag: "due", Value: momentFlag(&w.Due), Help: "The run that is due then."},
+		{Flag: "on", Value: flags.Form("date", "a date", "such as 2026-12-24", &w.on, isDate), Help: "All runs of that date, in the time zone of the job."},
 		{Flag: "next", Short: "n", Value: flags.Int(&w.Next, 1, 100), Help: "How many of the next runs; without any flag, one."},
 		{Flag: "from", Value: momentFlag(&w.From), Help: "All runs from then on, until --until. Without it, from now on."},
 		{Flag: "until", Value: momentFlag(&w.Until), Help: "The end of a time; a run that is due at it is not meant."},
 	}}
 }
 
-// momentFlag is a time, or a date for its beginning here.
-func momentFlag(to *time.Time) flags.Value {
-	return flags.NewValue("time", "RFC 3339 such as 2026-01-31T08:00:00Z, or a date", func(text string) (err error) {
-		if *to, err = time.ParseInLocation(time.DateOnly, text, time.Local); err == nil {
-			return nil
-		}
-		if *to, err = time.Parse(time.RFC3339, text); err != nil {
-			return fmt.Errorf("%q is not a time with its offset from UTC", text)
-		}
-		return nil
-	})
+func isDate(text string) bool {
+	_, err := time.Parse(time.DateOnly, text)
+	return err == nil
 }
 
 func newSkip(getenv base.Lookup, d deed) *cobra.Command {
 	w := new(which)
 	d.more = []flags.Group{w.group()}
 	d.example = `
-  almanac job skip hello --due 2026-12-24T09:00:00+01:00
+  almanac job skip hello --on 2026-12-24
+  almanac job skip hello --due "2026-12-24 09:00"
   almanac job skip hello --next 3
   almanac job skip hello --from 2026-12-24 --until 2027-01-02`
 	d.instead = func(ctx context.Context, s *base.Session, o *selection, args []string) (done bool, err error) {
 		if !w.given() {
 			return false, nil
 		}
-		return true, eachNamed(ctx, s, o, args, "skipped", func(n base.Name) (client.Job, error) {
-			return s.Client.SkipOccurrences(ctx, n.Collection, n.Job, w.Occurrences)
+		return true, eachNamed(ctx, s, o, args, "skipped", func(n base.Name) (j client.Job, err error) {
+			runs, err := w.of(ctx, s, n)
+			if err == nil {
+				j, err = s.Client.SkipOccurrences(ctx, n.Collection, n.Job, runs)
+			}
+			return j, err
 		})
 	}
 	return newDeed(getenv, d)
@@ -68,13 +92,17 @@ func newUnskip(getenv base.Lookup) *cobra.Command {
 		Long: `Have runs happen after all that were skipped, until they are due: the next one that is
 skipped, or those of the flags.`,
 		Example: `  almanac job unskip hello
-  almanac job unskip hello --due 2026-12-24T09:00:00+01:00
+  almanac job unskip hello --on 2026-12-24
   almanac job unskip hello --from 2026-12-24 --until 2027-01-02`,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: base.CompleteJobs(getenv, 0),
 	}, getenv, []flags.Group{w.group()}, func(ctx context.Context, s *base.Session, args []string) error {
-		return eachNamed(ctx, s, new(selection), args, "unskipped", func(n base.Name) (client.Job, error) {
-			return s.Client.UnskipOccurrences(ctx, n.Collection, n.Job, w.Occurrences)
+		return eachNamed(ctx, s, new(selection), args, "unskipped", func(n base.Name) (j client.Job, err error) {
+			runs, err := w.of(ctx, s, n)
+			if err == nil {
+				j, err = s.Client.UnskipOccurrences(ctx, n.Collection, n.Job, runs)
+			}
+			return j, err
 		})
 	})
 }
@@ -84,7 +112,7 @@ func eachNamed(
 	ctx context.Context, s *base.Session, o *selection, args []string, did string, change func(base.Name) (client.Job, error),
 ) error {
 	if o.question.Filter != "" || o.question.Search != "" || o.dryRun {
-		return exit.With(exit.Usage, errors.New("--due, --next, --from and --until are for jobs that are named, without --filter, --search and --dry-run"))
+		return exit.With(exit.Usage, errors.New("--on, --due, --next, --from and --until are for jobs that are named, without --filter, --search and --dry-run"))
 	}
 	names, err := o.names(s, args)
 	if err != nil {

@@ -35,6 +35,8 @@ type Options struct {
 	Provider *Provider // nil if no issuer logs browsers in
 	Lifetime time.Duration
 
+	CommandLine *CommandLine // nil if no issuer logs command lines in
+
 	// PublicURL is where browsers reach the server. Nil means the scheme and host of each request.
 	PublicURL *url.URL
 
@@ -66,6 +68,9 @@ func New(o Options) *Handler {
 	mux.HandleFunc("GET "+sessionPath, h.showSession)
 	mux.HandleFunc("POST "+logoutPath, h.logout)
 	mux.HandleFunc("GET "+scriptPath, serveScript)
+	if o.CommandLine != nil {
+		mux.HandleFunc("GET "+metadataPath, h.showMetadata)
+	}
 	h.pages = mux
 	return h
 }
@@ -75,12 +80,23 @@ func New(o Options) *Handler {
 func (h *Handler) Before(next http.Handler, guard func(http.Handler) http.Handler) http.Handler {
 	pages := h.limit(guard(h.pages))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if path := r.URL.Path; path == loginPath || path == logoutPath || path == scriptPath || strings.HasPrefix(path, loginPath+"/") {
+		if h.has(r.URL.Path) {
 			pages.ServeHTTP(w, r)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// has reports whether a path is one of the pages.
+func (h *Handler) has(path string) bool {
+	switch path {
+	case loginPath, logoutPath, scriptPath:
+		return true
+	case metadataPath:
+		return h.CommandLine != nil
+	}
+	return strings.HasPrefix(path, loginPath+"/")
 }
 
 // limit returns a handler that passes on the requests of callers that do not send too many.

@@ -25,7 +25,7 @@ var settingCases = []struct {
 	{"egress egress-allow (dev, server) egress-deny egress-protect oauth-authority storage-queue-endpoint service-bus-host service-bus-endpoint trace-propagation", aNodeReachesWhatItMay},
 	{"encryption-keys-file ALMANAC_ENCRYPTION_KEYS accept-clear-payloads codec-listen ALMANAC_CODEC_TOKEN min-free-disk synchronous", aNodeEncrypts},
 	{"token-file access hide-responses audit-log trusted-proxies session-key-file ALMANAC_SESSION_KEY session-lifetime log-level", anAPIAsksWhoCalls},
-	{"oidc-issuer oidc-audience oidc-client-id oidc-client-secret-file ALMANAC_OIDC_CLIENT_SECRET oidc-login-issuer oidc-scopes public-url", anAPIAsksAnIssuer},
+	{"oidc-issuer oidc-audience oidc-client-id oidc-client-secret-file ALMANAC_OIDC_CLIENT_SECRET oidc-login-issuer oidc-scopes oidc-cli-client-id oidc-cli-scopes public-url", anAPIAsksAnIssuer},
 	{"tls-cert (dev, server, api, worker, codec) tls-key client-ca unauthenticated max-rate-per-caller max-in-flight-per-caller egress-allow (api, worker) mail-domains", anAPIHasAFrontDoor},
 	{"console", anAPIHasAConsole},
 	{"client-crl", anAPIRefusesRevokedCertificates},

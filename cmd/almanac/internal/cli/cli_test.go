@@ -45,6 +45,12 @@ func newUser(t *testing.T, m *apitest.Memory) *user {
 // types returns what a command line prints and its status.
 func (u *user) types(t *testing.T, line ...string) (stdout, stderr string, status int) {
 	t.Helper()
+	return u.typesFor(context.WithoutCancel(t.Context()), t, line...)
+}
+
+// typesFor is types until a context ends.
+func (u *user) typesFor(ctx context.Context, t *testing.T, line ...string) (stdout, stderr string, status int) {
+	t.Helper()
 	root := &cobra.Command{Use: "almanac", SilenceErrors: true, SilenceUsage: true}
 	root.AddCommand(cli.Commands(func(name string) (string, bool) { v, ok := u.vars[name]; return v, ok })...)
 	var out, problems strings.Builder
@@ -52,7 +58,7 @@ func (u *user) types(t *testing.T, line ...string) (stdout, stderr string, statu
 	root.SetIn(strings.NewReader(""))
 	root.SetOut(&out)
 	root.SetErr(&problems)
-	if err := root.ExecuteContext(context.WithoutCancel(t.Context())); err != nil {
+	if err := root.ExecuteContext(ctx); err != nil {
 		return out.String(), problems.String() + err.Error(), exit.Status(err)
 	}
 	return out.String(), problems.String(), exit.OK

@@ -22,10 +22,17 @@ const (
 type Login struct {
 	Issuer, ClientID, ClientSecret string
 	Scopes                         []string
+	CommandLine                    CommandLine
 	Lifetime                       time.Duration
 	Key                            *session.Key
 
 	clientSecretFile, keyFile, keyText string
+}
+
+// A CommandLine says how people log in at a command line.
+type CommandLine struct {
+	ClientID string
+	Scopes   []string
 }
 
 // loginSettings are the settings of logins with a browser.
@@ -52,6 +59,16 @@ func (c *Config) loginSettings() []*flags.Setting {
 			Value: flags.List("texts", &l.Scopes, func([]string) error { return nil }),
 			Help:  "Scopes to ask the issuer for at a login, besides openid.",
 			More:  "Such as `groups`, without which dex tells no groups."},
+		{Flag: "oidc-cli-client-id", Variable: "ALMANAC_OIDC_CLI_CLIENT_ID", Commands: "dev server api",
+			Value: flags.Text("text", &l.CommandLine.ClientID), Check: c.checkCommandLine,
+			Help: "ID that an issuer knows Almanac's command line by, for `almanac login`.",
+			More: "A public client, without a secret, that may use the device flow of `--oidc-login-issuer`. " +
+				"[Access](access.md#login-of-the-command-line) has the rest."},
+		{Flag: "oidc-cli-scopes", Variable: "ALMANAC_OIDC_CLI_SCOPES", Commands: "dev server api",
+			Value: flags.List("texts", &l.CommandLine.Scopes, func([]string) error { return nil }), Default: "offline_access",
+			Help: "Scopes that `almanac login` asks the issuer for, besides openid.",
+			More: "`offline_access` is for a refresh token, without which a login ends with its first token. An issuer whose " +
+				"tokens are for an audience that a scope selects needs that scope, too, such as `api://almanac/.default`."},
 		{Flag: "session-lifetime", Variable: "ALMANAC_SESSION_LIFETIME", Commands: "dev server api",
 			Value: flags.Duration(&l.Lifetime, 5*time.Minute, 7*24*time.Hour), Default: "8h",
 			Help: "Time after which a browser has to log in again.",
@@ -84,6 +101,14 @@ func (c *Config) checkLogin() (err error) {
 	}
 	l.ClientSecret, err = secretOf(secretFile, l.clientSecretFile, clientSecretVariable, l.ClientSecret)
 	return err
+}
+
+// checkCommandLine checks that the client of the command line has an issuer.
+func (c *Config) checkCommandLine() error {
+	if c.Access.Login.CommandLine.ClientID != "" && len(c.Access.Issuers) == 0 {
+		return c.set.Get("oidc-cli-client-id").Wrong(errors.New("no issuer is given"), "a client with --oidc-issuer")
+	}
+	return nil
 }
 
 // secretOf returns the secret that is in a file or in a variable; "" if it is in neither.

@@ -15,6 +15,8 @@ func TestSettingsOfLoginsHaveToAgree(t *testing.T) {
 	for args, want := range map[string]string{
 		issuers + "--oidc-client-id almanac": "",
 		issuers + "--oidc-client-id almanac --oidc-client-secret-file " + secret + " --oidc-login-issuer https://b.example --session-key-file " + long: "",
+		issuers + "--oidc-cli-client-id almanac-cli":                               "",
+		"--token-file " + tokens + " --oidc-cli-client-id almanac-cli":             "--oidc-cli-client-id: no issuer is given; allowed: a client with --oidc-issuer",
 		"--token-file " + tokens + " --oidc-client-id almanac":                     "--oidc-client-id: no issuer is given; allowed: a client with --oidc-issuer",
 		issuers + "--oidc-client-secret-file " + secret:                            "--oidc-client-secret-file: no client is given",
 		issuers + "--oidc-client-id almanac --oidc-login-issuer https://c.example": `--oidc-login-issuer: "https://c.example" is not one of --oidc-issuer`,

@@ -132,6 +132,9 @@ func (p *Process) pages(public *url.URL, home string, limits *ratelimit.Limiter)
 			Issuer: l.Issuer, ClientID: l.ClientID, ClientSecret: l.ClientSecret, Scopes: l.Scopes, Client: p.issuerClient, Tokens: p.issuer,
 		}
 	}
+	if tool := l.CommandLine; tool.ClientID != "" {
+		o.CommandLine = &login.CommandLine{Issuer: l.Issuer, ClientID: tool.ClientID, Scopes: tool.Scopes}
+	}
 	return login.New(o), sessions
 }
 

@@ -23,6 +23,7 @@ import (
 
 	"almanac/client"
 	"almanac/cmd/almanac/internal/cli/contexts"
+	"almanac/cmd/almanac/internal/cli/credentials"
 	"almanac/cmd/almanac/internal/cli/exit"
 	"almanac/cmd/almanac/internal/cli/output"
 	"almanac/cmd/almanac/internal/flags"
@@ -140,11 +141,19 @@ func (o *options) local(cmd *cobra.Command, getenv Lookup, set flags.Set) *Sessi
 // session returns the session of a command that calls an API.
 func (o *options) session(cmd *cobra.Command, getenv Lookup, set flags.Set) (*Session, error) {
 	s := o.local(cmd, getenv, set)
-	known, err := contexts.Load(contexts.Path(getenv))
+	file := contexts.Path(getenv)
+	known, err := contexts.Load(file)
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}
-	at, name, err := o.place(known, set)
+	at, name, err := o.place(known, set, func(name, at string) (string, error) {
+		path := credentials.Path(file, name)
+		l, err := credentials.Load(path, at)
+		if l == nil || err != nil {
+			return "", err
+		}
+		return path, nil
+	})
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}
@@ -155,6 +164,9 @@ func (o *options) session(cmd *cobra.Command, getenv Lookup, set flags.Set) (*Se
 	transport, err := at.transport()
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
+	}
+	if token == "" && at.login != "" {
+		transport = &credentials.Transport{Path: at.login, API: at.URL, Context: name, Base: transport}
 	}
 	s.URL, s.Collection, s.Context = at.URL, at.Collection, name
 	s.Client, err = client.New(at.URL, client.Options{

@@ -15,7 +15,6 @@ import (
 	"almanac/cmd/almanac/internal/cli/contexts"
 	"almanac/cmd/almanac/internal/cli/output"
 	"almanac/cmd/almanac/internal/flags"
-	"almanac/internal/fields"
 )
 
 // What is used where nothing else is said: what almanac dev listens on and makes.
@@ -41,6 +40,7 @@ type endpoint struct {
 	contexts.Context
 
 	tokenText string // "": that of the file
+	login     string // the file with the login of the context; "" if nobody has logged in
 	timeLimit time.Duration
 }
 
@@ -82,12 +82,14 @@ func (o *options) outputFlags() flags.Group {
 }
 
 // place returns where to work, and the name of the context that says so. What a flag says comes first, then the context
-// of --context, then variables, then the current context.
-func (o *options) place(known *contexts.File, set flags.Set) (endpoint, string, error) {
+// of --context, then variables, then the current context. login returns the file with the login of a context at a URL.
+func (o *options) place(
+	known *contexts.File, set flags.Set, login func(name, at string) (string, error),
+) (endpoint, string, error) {
 	name := cmp.Or(o.context, known.Current)
-	of, found := known.Contexts[name]
-	if !found && name != "" {
-		return endpoint{}, "", unknownContext(name, known)
+	of, err := known.Find(name)
+	if err != nil && name != "" {
+		return endpoint{}, "", err
 	}
 	flagged, variables := o.sources(set)
 	chosen := o.context != "" && !fromVariable(set, "context")
@@ -105,7 +107,13 @@ func (o *options) place(known *contexts.File, set flags.Set) (endpoint, string, 
 	if !own { // the files of the context are for its API alone
 		at.TokenFile, at.CAFile = flagged.TokenFile, flagged.CAFile
 	}
-	if chosen && own && (of.TokenFile != "" || variables.URL != "" && !sameURL(variables.URL, of.URL)) {
+	own = own && name != ""
+	if own && at.TokenFile == "" {
+		if at.login, err = login(name, of.URL); err != nil {
+			return endpoint{}, "", err
+		}
+	}
+	if chosen && own && (of.TokenFile != "" || at.login != "" || variables.URL != "" && !sameURL(variables.URL, of.URL)) {
 		at.tokenText = "" // it is for the API that the variables name
 	}
 	if at.Subscription != "" || at.ResourceGroup != "" {
@@ -151,13 +159,6 @@ func over(c, below contexts.Context) contexts.Context {
 
 func sameURL(a, b string) bool { return strings.TrimRight(a, "/") == strings.TrimRight(b, "/") }
 
-func unknownContext(name string, known *contexts.File) error {
-	if near := fields.Nearest(name, known.Names()); near != "" {
-		return fmt.Errorf("there is no context %q, did you mean %s?", name, near)
-	}
-	return fmt.Errorf("there is no context %q; \"almanac context list\" has those that there are", name)
-}
-
 // token returns the token to call with; "" for none.
 func (e endpoint) token() (string, error) {
 	if e.tokenText != "" || e.TokenFile == "" {
@@ -177,13 +178,23 @@ func (e endpoint) token() (string, error) {
 
 // transport returns what connects to the API.
 func (e endpoint) transport() (http.RoundTripper, error) {
-	t := http.DefaultTransport.(*http.Transport).Clone()
+	t, err := Transport(e.CAFile)
+	if err != nil {
+		return nil, err
+	}
 	t.ResponseHeaderTimeout = e.timeLimit
+	return t, nil
+}
+
+// Transport returns what connects to servers whose certificates may be of further authorities, in a file in PEM; "" for
+// none.
+func Transport(authorities string) (*http.Transport, error) {
+	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = 16
-	if e.CAFile == "" {
+	if authorities == "" {
 		return t, nil
 	}
-	text, err := os.ReadFile(e.CAFile)
+	text, err := os.ReadFile(authorities)
 	if err != nil {
 		return nil, fmt.Errorf("certificate authorities: %w", err)
 	}
@@ -192,7 +203,7 @@ func (e endpoint) transport() (http.RoundTripper, error) {
 		roots = x509.NewCertPool()
 	}
 	if !roots.AppendCertsFromPEM(text) {
-		return nil, errors.New(e.CAFile + " has no certificate in PEM, which begins with -----BEGIN CERTIFICATE")
+		return nil, errors.New(authorities + " has no certificate in PEM, which begins with -----BEGIN CERTIFICATE")
 	}
 	t.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	return t, nil

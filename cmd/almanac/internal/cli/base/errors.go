@@ -33,6 +33,9 @@ func Describe(at string, err error) string {
 		return "interrupted"
 	}
 	if unreachable, ok := errors.AsType[*url.Error](err); ok {
+		if own, ok := errors.AsType[*exit.Error](unreachable.Err); ok { // nothing was sent
+			return own.Error()
+		}
 		help := ""
 		if at == DefaultURL {
 			help = "\n\"almanac dev\" runs one there; --url, $ALMANAC_URL or \"almanac context add\" say where another is"
@@ -54,7 +57,7 @@ func describeAnswer(text, at string, e *client.Error) string {
 	case e.Code == "" && e.Status != 0:
 		fmt.Fprintf(&b, "\nIs %s the URL of Almanac's API?", at)
 	case e.Status == http.StatusUnauthorized:
-		b.WriteString("\n--token-file, $ALMANAC_TOKEN or a context say who calls")
+		b.WriteString("\n\"almanac login\", --token-file, $ALMANAC_TOKEN or a context say who calls")
 	case e.Status >= http.StatusInternalServerError && e.RequestID != "":
 		b.WriteString("\nThe log of the API has more at the request " + e.RequestID)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"almanac/client"
+	"almanac/cmd/almanac/internal/cli/contexts"
 	"almanac/cmd/almanac/internal/cli/exit"
 	"almanac/cmd/almanac/internal/cli/output"
 	"almanac/cmd/almanac/internal/flags"
@@ -111,6 +112,17 @@ func CompleteCollections(getenv Lookup, most int) cobra.CompletionFunc {
 		}
 		return names, err
 	})
+}
+
+// CompleteContexts completes the name of a context.
+func CompleteContexts(getenv Lookup) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		f, err := contexts.Load(contexts.Path(getenv))
+		if err != nil || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return f.Names(), cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 // Completed returns what completes up to most arguments; 0 means any number.

@@ -10,13 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"almanac/access/issuer"
 	"almanac/client"
 	"almanac/cmd/almanac/internal/cli/base"
 	"almanac/cmd/almanac/internal/cli/contexts"
+	"almanac/cmd/almanac/internal/cli/credentials"
 	"almanac/cmd/almanac/internal/cli/exit"
 	"almanac/cmd/almanac/internal/cli/output"
 	"almanac/cmd/almanac/internal/flags"
-	"almanac/internal/fields"
 )
 
 // Command returns the command context.
@@ -26,7 +27,8 @@ func Command(getenv base.Lookup) *cobra.Command {
 		Short: "Keep places to work at: the URL of an API, who calls it, and where names are",
 		Long: `Keep places to work at: the URL of an API, who calls it, and where names are. They are in
 a file that only you may read, by default contexts.yaml in the directory almanac of your
-configuration; $ALMANAC_CONTEXTS names another. A token stays in its own file.`,
+configuration; $ALMANAC_CONTEXTS names another. A token stays in its own file, and so does
+what almanac login keeps.`,
 		Example: `  almanac context add prod --url https://jobs.example.com --token-file ~/.almanac-token
   almanac context use prod
   almanac --help`,
@@ -53,6 +55,12 @@ called.`,
 			Help: "Resource group of the job collections."},
 		{Flag: "collection", Short: "c", Value: flags.Text("name", &c.Collection),
 			Help: "Job collection of the jobs that are named without one."},
+		{Flag: "oidc-issuer", Value: flags.Text("URL", &c.OIDCIssuer),
+			Help: "OpenID Connect issuer at which almanac login logs in, if the API does not say."},
+		{Flag: "oidc-client-id", Value: flags.Text("text", &c.OIDCClientID),
+			Help: "ID by which that issuer knows the command line."},
+		{Flag: "oidc-scopes", Value: flags.List("texts", &c.OIDCScopes, func([]string) error { return nil }),
+			Help: "Scopes to ask that issuer for, besides openid; offline_access is for a login that lasts."},
 		{Flag: "stay", Value: flags.Bool(&stay), Help: "Do not use it yet."},
 	}}}, func(_ context.Context, s *base.Session, args []string) error {
 		if err := complete(&c); err != nil {
@@ -82,6 +90,14 @@ func complete(c *contexts.Context) (err error) {
 	}
 	if _, err := client.New(c.URL, client.Options{}); err != nil {
 		return fmt.Errorf("--url: %w", err)
+	}
+	if (c.OIDCIssuer == "") != (c.OIDCClientID == "") || c.OIDCIssuer == "" && len(c.OIDCScopes) > 0 {
+		return errors.New("--oidc-issuer and --oidc-client-id need each other, and --oidc-scopes needs both")
+	}
+	if c.OIDCIssuer != "" {
+		if err := issuer.CheckURL(c.OIDCIssuer); err != nil {
+			return fmt.Errorf("--oidc-issuer: %w", err)
+		}
 	}
 	for flag, file := range map[string]*string{"--token-file": &c.TokenFile, "--ca-file": &c.CAFile} {
 		if *file == "" {
@@ -147,7 +163,7 @@ func use(getenv base.Lookup) *cobra.Command {
 		Use:               "use NAME",
 		Short:             "Work in a context from now on",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: names(getenv),
+		ValidArgsFunction: base.CompleteContexts(getenv),
 	}, getenv, nil, func(_ context.Context, s *base.Session, args []string) error {
 		err := contexts.Change(contexts.Path(getenv), func(f *contexts.File) error {
 			f.Current = args[0]
@@ -165,10 +181,13 @@ func remove(getenv base.Lookup) *cobra.Command {
 		Use:               "remove NAME",
 		Short:             "Remove a context",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: names(getenv),
+		ValidArgsFunction: base.CompleteContexts(getenv),
 	}, getenv, nil, func(_ context.Context, s *base.Session, args []string) error {
 		err := contexts.Change(contexts.Path(getenv), func(f *contexts.File) error {
 			if err := exists(f, args[0]); err != nil {
+				return err
+			}
+			if err := credentials.Remove(credentials.Path(contexts.Path(getenv), args[0])); err != nil {
 				return err
 			}
 			delete(f.Contexts, args[0])
@@ -186,21 +205,6 @@ func remove(getenv base.Lookup) *cobra.Command {
 
 // exists returns an error if there is no context of a name.
 func exists(f *contexts.File, name string) error {
-	if _, found := f.Contexts[name]; found {
-		return nil
-	}
-	if near := fields.Nearest(name, f.Names()); near != "" {
-		return exit.With(exit.NotFound, fmt.Errorf("there is no context %q, did you mean %s?", name, near))
-	}
-	return exit.With(exit.NotFound, fmt.Errorf("there is no context %q", name))
-}
-
-func names(getenv base.Lookup) cobra.CompletionFunc {
-	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		f, err := contexts.Load(contexts.Path(getenv))
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return f.Names(), cobra.ShellCompDirectiveNoFileComp
-	}
+	_, err := f.Find(name)
+	return exit.With(exit.NotFound, err)
 }

@@ -16,6 +16,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"almanac/internal/fields"
 	"almanac/internal/files"
 )
 
@@ -27,6 +28,11 @@ type Context struct {
 	Subscription  string `yaml:"subscription,omitempty" json:"subscription,omitempty"`
 	ResourceGroup string `yaml:"resourceGroup,omitempty" json:"resourceGroup,omitempty"`
 	Collection    string `yaml:"collection,omitempty" json:"collection,omitempty"`
+
+	// Where people log in, if the API does not say.
+	OIDCIssuer   string   `yaml:"oidcIssuer,omitempty" json:"oidcIssuer,omitempty"`
+	OIDCClientID string   `yaml:"oidcClientID,omitempty" json:"oidcClientID,omitempty"`
+	OIDCScopes   []string `yaml:"oidcScopes,omitempty" json:"oidcScopes,omitempty"`
 }
 
 // CheckURL returns an error about the URL of an API that has a user or a password: they would be shown, and they are not
@@ -127,6 +133,18 @@ func Change(path string, change func(*File) error) error {
 		}
 		return yaml.Marshal(f)
 	})
+}
+
+// Find returns an error if there is no context of a name, which names the nearest.
+func (f *File) Find(name string) (Context, error) {
+	c, found := f.Contexts[name]
+	if found {
+		return c, nil
+	}
+	if near := fields.Nearest(name, f.Names()); near != "" {
+		return c, fmt.Errorf("there is no context %q, did you mean %s?", name, near)
+	}
+	return c, fmt.Errorf("there is no context %q; \"almanac context list\" has those that there are", name)
 }
 
 // Names returns the names of the contexts, sorted.

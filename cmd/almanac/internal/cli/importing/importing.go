@@ -152,6 +152,9 @@ func (o *options) run(s *base.Session, kind string, read reader, args, endings [
 	if err != nil {
 		return exit.With(exit.Usage, err)
 	}
+	if size := source.Sizes(files) + source.Sizes(parameters); size > maxSize {
+		return exit.With(exit.Usage, fmt.Errorf("the files have %d MiB in all, and an import takes %d: import fewer at a time", size>>20, maxSize>>20))
+	}
 	result := read(files, importer.Options{
 		Now: o.now, Zone: o.zone, Collection: o.collection, Form: o.form, Parameters: parameters,
 	})
@@ -184,6 +187,9 @@ func (o *options) print(s *base.Session, report *importer.Report) error {
 	}
 	return s.Value(report, "")
 }
+
+// maxSize is the size limit of all files of an import, in bytes.
+const maxSize = 256 << 20
 
 // maxFiles is how many files a directory may stand for.
 const maxFiles = 10_000

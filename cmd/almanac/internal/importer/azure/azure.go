@@ -51,7 +51,8 @@ type collector struct {
 	all        map[string]*value.Value // from --parameters
 	usedNow    bool
 	steps      int
-	made       int // bytes of texts of expressions
+	made       int  // bytes, see maxMade
+	over       bool // the budget is used up
 	nesting    int
 	links      int
 }

@@ -16,6 +16,9 @@ import (
 // maxText is the size limit of a text that an expression makes, in bytes, and of a list, in items.
 const maxText = 1 << 20
 
+// maxReasons is how many reasons an unknown value has at most.
+const maxReasons = 10
+
 // A templateFunction is one of templates. A nil result means that its arguments are wrong.
 type templateFunction func(s *scope, args []*value.Value) *value.Value
 
@@ -45,7 +48,7 @@ func strict(f func(s *scope, args []*value.Value) *value.Value) templateFunction
 		for _, a := range args {
 			a.Walk("", func(_ string, v *value.Value) bool {
 				for _, w := range v.Why {
-					if !slices.Contains(why, w) {
+					if len(why) < maxReasons && !slices.Contains(why, w) {
 						why = append(why, w)
 					}
 				}
@@ -138,7 +141,7 @@ var functions map[string]templateFunction
 
 func init() { //nolint:gochecknoinits // the table refers to functions that refer to it
 	functions = map[string]templateFunction{
-		"concat": strict(concat), "format": strict(format), "replace": ofTexts(3, replace), "resourceid": resourceID,
+		"concat": strict(concat), "format": strict(format), "replace": strict(replace), "resourceid": resourceID,
 		"subscriptionresourceid": resourceID, "extensionresourceid": runtime("extensionResourceId"), "tenantresourceid": resourceID,
 		"tolower":        ofTexts(1, func(t []string) string { return strings.ToLower(t[0]) }),
 		"toupper":        ofTexts(1, func(t []string) string { return strings.ToUpper(t[0]) }),
@@ -242,21 +245,26 @@ func format(_ *scope, args []*value.Value) *value.Value {
 			return value.Needed(0, "format with a form that is not known here, or of an argument that is not there")
 		}
 	}
-	for i, put := range t[1:] {
-		place := "{" + strconv.Itoa(i) + "}"
-		if len(text)+strings.Count(text, place)*len(put) > maxText {
-			return nil
+	made := len(text)
+	text = formItem.ReplaceAllStringFunc(text, func(item string) string {
+		n, _ := strconv.Atoi(strings.Trim(item, "{}"))
+		if made += len(t[n+1]); made > maxText {
+			return ""
 		}
-		text = strings.ReplaceAll(text, place, put)
+		return t[n+1]
+	})
+	if made > maxText {
+		return nil
 	}
 	return value.Text(strings.NewReplacer("\x00", "{", "\x01", "}").Replace(text), 0)
 }
 
-func replace(t []string) string {
-	if t[1] == "" || len(t[0])+strings.Count(t[0], t[1])*len(t[2]) > maxText {
-		return t[0]
+func replace(_ *scope, args []*value.Value) *value.Value {
+	t, ok := texts(args)
+	if !ok || len(t) != 3 || t[1] == "" || len(t[0])+strings.Count(t[0], t[1])*len(t[2]) > maxText {
+		return nil
 	}
-	return strings.ReplaceAll(t[0], t[1], t[2])
+	return value.Text(strings.ReplaceAll(t[0], t[1], t[2]), 0)
 }
 
 // resourceID returns the id of a resource, whose subscription and group are unknown; its text names the rest.
@@ -397,9 +405,12 @@ func substring(_ *scope, args []*value.Value) *value.Value {
 	return value.Text(string(r[from:from+n]), 0)
 }
 
+// maxParts is how many texts a text is split into at most.
+const maxParts = 50_000
+
 func split(_ *scope, args []*value.Value) *value.Value {
 	t, ok := texts(args)
-	if !ok || len(t) != 2 || t[1] == "" {
+	if !ok || len(t) != 2 || t[1] == "" || strings.Count(t[0], t[1]) > maxParts {
 		return nil
 	}
 	all := &value.Value{Kind: value.List}
@@ -539,26 +550,41 @@ func array(_ *scope, args []*value.Value) *value.Value {
 }
 
 func createObject(_ *scope, args []*value.Value) *value.Value {
-	o := value.Obj(0)
+	var members []value.Member
 	for i := 0; i+1 < len(args); i += 2 {
 		name, ok := args[i].Str()
 		if !ok {
 			return nil
 		}
-		o.Set(name, args[i+1])
+		members = append(members, value.Member{Name: name, Value: args[i+1]})
 	}
-	return o
+	return joined(members)
 }
 
 func union(_ *scope, args []*value.Value) *value.Value {
 	if len(args) == 0 || args[0].Kind != value.Object {
 		return concat(nil, args)
 	}
-	o := value.Obj(0)
+	var members []value.Member
 	for _, a := range args {
-		for _, m := range a.Members {
-			o.Set(m.Name, m.Value)
+		members = append(members, a.Members...)
+	}
+	return joined(members)
+}
+
+// joined returns an object of members; of those with the same name the last one counts.
+func joined(members []value.Member) *value.Value {
+	o := value.Obj(0)
+	at := map[string]int{}
+	for _, m := range members {
+		key := strings.ToLower(m.Name)
+		i, found := at[key]
+		if !found {
+			at[key] = len(o.Members)
+			o.Members = append(o.Members, m)
+			continue
 		}
+		o.Members[i].Value = m.Value
 	}
 	return o
 }

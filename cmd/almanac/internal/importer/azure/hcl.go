@@ -81,7 +81,7 @@ type module struct {
 	given     map[string]hcl.Expression // of files of variables
 	locals    map[string]hcl.Expression
 	resources map[string]*hclsyntax.Block // by type.name
-	values    map[string]cty.Value        // variables and locals, by var.x and local.x
+	values    map[string]evaluated        // variables and locals, by var.x and local.x
 	broken    []brokenLine
 	visiting  int
 	leftOut   int // resources of which there are none
@@ -141,6 +141,14 @@ func misnamed(problems hcl.Diagnostics) (n int) {
 	return n
 }
 
+// An evaluated value, with the reasons of what is not known of it.
+type evaluated struct {
+	cty.Value
+
+	why []string
+	of  measure
+}
+
 // A brokenLine is one that Terraform does not take.
 type brokenLine struct {
 	path string
@@ -156,7 +164,7 @@ type moduleBlock struct {
 func newModule(c *collector, first source.File) *module {
 	return &module{
 		c: c, first: first, named: map[string]bool{}, variables: map[string]*hclsyntax.Block{}, given: map[string]hcl.Expression{},
-		locals: map[string]hcl.Expression{}, resources: map[string]*hclsyntax.Block{}, values: map[string]cty.Value{}, files: map[string]source.File{},
+		locals: map[string]hcl.Expression{}, resources: map[string]*hclsyntax.Block{}, values: map[string]evaluated{}, files: map[string]source.File{},
 		automatic: map[string]source.File{},
 	}
 }
@@ -230,6 +238,10 @@ func (m *module) parse(file source.File) {
 		m.c.result.Problem(file.Name, 0, err.Error())
 		return
 	}
+	if len(text) > maxHCLFile || tooDeep(text) {
+		m.c.result.Problem(file.Name, 0, "it is too large, or has too many brackets in brackets")
+		return
+	}
 	parsed, problems := hclsyntax.ParseConfig([]byte(text), file.Name, hcl.InitialPos)
 	if problems.HasErrors() { // the language before Terraform 0.12 took names in quotes
 		old := quotedName.ReplaceAllString(text, "$1 $2 $3")
@@ -285,7 +297,7 @@ func toCty(v *value.Value) cty.Value {
 	case value.Bool:
 		return cty.BoolVal(v.Text == "true")
 	case value.Number:
-		if n, err := cty.ParseNumberVal(v.Text); err == nil {
+		if n, err := cty.ParseNumberVal(v.Text); err == nil && !hugeNumber(n) {
 			return n
 		}
 		return cty.DynamicVal

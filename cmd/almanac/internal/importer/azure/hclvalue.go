@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 	"github.com/zclconf/go-cty/cty/function"
@@ -36,7 +35,7 @@ func (m *module) value(e hcl.Expression, instance map[string]cty.Value, line int
 func fromCty(v cty.Value, why []string, line, depth int) *value.Value {
 	v, _ = v.UnmarkDeep()
 	switch {
-	case depth > 20 || !v.IsKnown():
+	case depth > 20 || !v.IsKnown() || hugeNumber(v):
 		return value.Needed(line, why...)
 	case v.IsNull():
 		return &value.Value{Line: line}
@@ -67,7 +66,8 @@ func fromCty(v cty.Value, why []string, line, depth int) *value.Value {
 // evaluate evaluates an expression, and says what is not known of it.
 func (m *module) evaluate(e hcl.Expression, instance map[string]cty.Value) (cty.Value, []string) {
 	m.steps++
-	if m.steps > maxEvaluated || m.visiting > maxVisiting || loops(e) > 1 {
+	s := shapeOf(e)
+	if m.steps > maxEvaluated || m.visiting > maxVisiting || s.loops > 1 || s.huge {
 		return cty.DynamicVal, []string{"an expression that is too large, or refers to itself"}
 	}
 	m.visiting++
@@ -77,23 +77,24 @@ func (m *module) evaluate(e hcl.Expression, instance map[string]cty.Value) (cty.
 	for _, t := range e.Variables() {
 		m.resolve(t, instance, roots, &why)
 	}
-	if call := runtimeCall(e); call != "" {
-		why = append(why, call+"(), whose value exists only when Terraform runs")
+	if s.call != "" {
+		why = append(why, s.call+"(), whose value exists only when Terraform runs")
 	}
 	missing := ""
-	if m.c.made > maxMade {
-		return cty.DynamicVal, append(why, "a configuration that makes too much text")
+	handled := m.cost(e, s, roots)
+	m.c.made += handled / 64
+	if handled > maxHCLCost || m.c.exhausted() {
+		return cty.DynamicVal, append(why, tooMuch)
 	}
 	result, problems := e.Value(&hcl.EvalContext{Variables: roots, Functions: m.functions(&missing)})
+	size := measured(result)
+	m.c.made += 8 * size.bytes // it is walked through more than once
 	switch {
 	case problems.HasErrors():
 		why = append(why, "an expression that cannot be evaluated here")
 		result = cty.DynamicVal
-	case large(result):
+	case size.large():
 		why, result = append(why, "a value that is too large"), cty.DynamicVal
-	}
-	if result.IsKnown() && !result.IsNull() && !result.IsMarked() && result.Type() == cty.String {
-		m.c.made += len(result.AsString())
 	}
 	if missing != "" {
 		why = append(why, missing)
@@ -102,52 +103,6 @@ func (m *module) evaluate(e hcl.Expression, instance map[string]cty.Value) (cty.
 		why = []string{"a value that exists only when Terraform runs"}
 	}
 	return result, why
-}
-
-// loops returns how deep the for expressions of an expression are nested; a splat counts as none.
-func loops(e hcl.Expression) int {
-	node, ok := e.(hclsyntax.Node)
-	if !ok {
-		return 0
-	}
-	n := 0
-	_ = hclsyntax.VisitAll(node, func(n2 hclsyntax.Node) hcl.Diagnostics {
-		if _, is := n2.(*hclsyntax.ForExpr); is {
-			n++
-		}
-		return nil
-	})
-	return n
-}
-
-// runtimeCall returns the name of a function in an expression whose value exists only when Terraform runs.
-func runtimeCall(e hcl.Expression) (name string) {
-	node, ok := e.(hclsyntax.Node)
-	if !ok {
-		return ""
-	}
-	_ = hclsyntax.VisitAll(node, func(n hclsyntax.Node) hcl.Diagnostics {
-		if call, is := n.(*hclsyntax.FunctionCallExpr); is && runtimeFunctions[call.Name] {
-			name = call.Name
-		}
-		return nil
-	})
-	return name
-}
-
-// large reports whether a value has more than the limits allow.
-func large(v cty.Value) bool {
-	members, size := 0, 0
-	_ = cty.Walk(v, func(_ cty.Path, inner cty.Value) (bool, error) {
-		if members++; members > maxHCLMembers {
-			return false, errors.New("large")
-		}
-		if inner.IsKnown() && !inner.IsNull() && !inner.IsMarked() && inner.Type() == cty.String {
-			size += len(inner.AsString())
-		}
-		return size <= maxHCLText, nil
-	})
-	return members > maxHCLMembers || size > maxHCLText
 }
 
 // resolve puts the value to which a reference leads into roots.
@@ -226,8 +181,8 @@ func stepsOf(t hcl.Traversal) (names []string) {
 // named2 returns the value of a variable or a local.
 func (m *module) named2(root, name string) (cty.Value, []string) {
 	key := root + "." + name
-	if v, ok := m.values[key]; ok && v.IsWhollyKnown() {
-		return v, nil
+	if known, ok := m.values[key]; ok {
+		return known.Value, known.why
 	}
 	var e hcl.Expression
 	if root == "local" {
@@ -241,7 +196,7 @@ func (m *module) named2(root, name string) (cty.Value, []string) {
 		return cty.DynamicVal, []string{key + ", which has no value in the source"}
 	}
 	v, why := m.evaluate(e, nil)
-	m.values[key] = v
+	m.values[key] = evaluated{v, why, measured(v)}
 	return v, why
 }
 
@@ -319,6 +274,9 @@ func ofTexts1(f func(s string) string) function.Function {
 // functions returns the functions of the module. missing gets the reason of a file that is not there.
 func (m *module) functions(missing *string) map[string]function.Function {
 	all := maps.Clone(plain)
+	for name, check := range checks {
+		all[name] = limited(plain[name], check)
+	}
 	for name := range runtimeFunctions {
 		all[name] = unknownFunction
 	}

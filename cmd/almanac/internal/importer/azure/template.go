@@ -13,11 +13,9 @@ import (
 )
 
 const (
-	maxNested  = 8         // deployments in deployments
-	maxCopies  = 1000      // of a resource
-	maxSteps   = 500_000   // of all expressions of an import
-	maxMade    = 256 << 20 // bytes of texts that all expressions of an import make
-	maxVisited = 40        // variables in variables
+	maxNested  = 8    // deployments in deployments
+	maxCopies  = 1000 // of a resource
+	maxVisited = 40   // variables in variables
 )
 
 // A scope is a template with its parameters.
@@ -26,7 +24,7 @@ type scope struct {
 	parameters map[string]*value.Value // given, by names in lower case
 	declared   *value.Value            // the member parameters of the template
 	variables  *value.Value
-	evaluated  map[string]*value.Value // variables
+	evaluated  map[string]*value.Value // parameters that are not given, and variables
 	copies     map[string]int          // indexes of copy loops; "" is the innermost
 	exported   bool                    // from a resource group
 	group      string                  // resource group; "" if it is not known
@@ -38,8 +36,8 @@ func (s *scope) eval(v *value.Value) *value.Value {
 	if v == nil {
 		return nil
 	}
-	if s.c.steps++; s.c.steps > maxSteps {
-		return value.Needed(v.Line, "the template has too many expressions")
+	if s.c.steps++; s.c.exhausted() {
+		return value.Needed(v.Line, tooMuch)
 	}
 	switch v.Kind {
 	case value.String:
@@ -49,9 +47,9 @@ func (s *scope) eval(v *value.Value) *value.Value {
 		for _, item := range v.Items {
 			list.Items = append(list.Items, s.eval(item))
 		}
-		return list
+		return bounded(list)
 	case value.Object:
-		return s.object(v)
+		return bounded(s.object(v))
 	}
 	return v
 }
@@ -83,7 +81,7 @@ func (s *scope) loop(loop *value.Value, name string) *value.Value {
 	for i := range n {
 		list.Items = append(list.Items, s.copied(name, i).eval(loop.Get("input")))
 	}
-	return list
+	return bounded(list)
 }
 
 // copied returns the scope in a copy loop.
@@ -104,6 +102,7 @@ func (s *scope) text(v *value.Value) *value.Value {
 	case !strings.HasPrefix(text, "[") || !strings.HasSuffix(text, "]"):
 		return v
 	}
+	s.c.made += len(text)
 	e, err := parseExpression(text[1 : len(text)-1])
 	if err != nil {
 		return value.Needed(v.Line, err.Error())
@@ -121,8 +120,8 @@ func (s *scope) text(v *value.Value) *value.Value {
 
 // expression evaluates an expression; nil if it has no value.
 func (s *scope) expression(e *expression) *value.Value {
-	if s.c.steps++; s.c.steps > maxSteps {
-		return value.Needed(0, "the template has too many expressions")
+	if s.c.steps++; s.c.exhausted() {
+		return value.Needed(0, tooMuch)
 	}
 	switch e.kind {
 	case 's':
@@ -130,7 +129,7 @@ func (s *scope) expression(e *expression) *value.Value {
 	case 'n':
 		return &value.Value{Kind: value.Number, Text: e.text}
 	case '.':
-		return member(s.expression(e.of), e.text)
+		return s.member(s.expression(e.of), e.text)
 	case '[':
 		of, index := s.expression(e.of), s.expression(e.args[0])
 		if n, ok := index.Whole(); ok && of != nil && of.Kind == value.List {
@@ -143,13 +142,16 @@ func (s *scope) expression(e *expression) *value.Value {
 		if !ok {
 			return nil
 		}
-		return member(of, name)
+		return s.member(of, name)
 	}
 	return s.call(e)
 }
 
 // member returns a member; one of an unknown value is unknown.
-func member(of *value.Value, name string) *value.Value {
+func (s *scope) member(of *value.Value, name string) *value.Value {
+	if of != nil {
+		s.c.made += len(of.Members)
+	}
 	if of == nil || of.Kind == value.Unknown {
 		return of
 	}
@@ -193,13 +195,14 @@ func (s *scope) call(e *expression) *value.Value {
 	if !ok {
 		return value.Needed(0, "the function "+e.text[:min(len(e.text), 40)]+", which is not known here")
 	}
-	if s.c.made > maxMade {
-		return value.Needed(0, "the template makes too much text")
+	for _, a := range args {
+		s.c.made = min(s.c.made+a.Size(), maxMade+1)
 	}
-	v := f(s, args)
-	if v != nil && v.Kind == value.String {
-		s.c.made += len(v.Text)
+	if s.c.exhausted() {
+		return value.Needed(0, tooMuch)
 	}
+	v := bounded(f(s, args))
+	s.c.made += v.Size()
 	return v
 }
 
@@ -208,54 +211,46 @@ func (s *scope) parameter(name string) *value.Value {
 	if given, ok := s.parameters[strings.ToLower(name)]; ok {
 		return given
 	}
-	if given := s.declared.Get(name, "defaultValue"); given != nil {
-		return s.nested(func() *value.Value { return s.eval(given) }, "parameters('"+name+"')")
-	}
-	return value.Needed(0, "parameters('"+name+"'), which has no value: give a file of parameters")
+	return s.once("parameters('"+name+"')", func(s *scope) *value.Value {
+		if given := s.declared.Get(name, "defaultValue"); given != nil {
+			return s.eval(given)
+		}
+		return value.Needed(0, "parameters('"+name+"'), which has no value: give a file of parameters")
+	})
 }
 
 // variable returns the value of a variable.
 func (s *scope) variable(name string) *value.Value {
-	key := strings.ToLower(name)
-	if v, ok := s.evaluated[key]; ok && len(s.copies) == 0 {
-		return v
-	}
-	definition := s.variables.Get(name)
-	if definition == nil {
-		if loop := s.variableLoop(name); loop != nil {
-			return loop
+	return s.once("variables('"+name+"')", func(s *scope) *value.Value {
+		if definition := s.variables.Get(name); definition != nil {
+			return s.eval(definition)
+		}
+		for _, loop := range itemsOf(s.variables.Get("copy")) {
+			if loop.Get("name").Is(name) {
+				return s.loop(loop, name)
+			}
 		}
 		return value.Needed(0, "variables('"+name+"'), which the template does not have")
-	}
-	v := s.nested(func() *value.Value { return s.eval(definition) }, "variables('"+name+"')")
-	if len(s.copies) == 0 {
-		s.evaluated[key] = v
-	}
-	return v
+	})
 }
 
-// variableLoop returns the value of a variable that a copy loop makes.
-func (s *scope) variableLoop(name string) *value.Value {
-	loops := s.variables.Get("copy")
-	if loops == nil || loops.Kind != value.List {
-		return nil
+// once evaluates a parameter or a variable, which may refer to itself, the first time that it is asked for. Templates
+// have no index of a copy loop there.
+func (s *scope) once(what string, f func(s *scope) *value.Value) *value.Value {
+	key := strings.ToLower(what)
+	if v, ok := s.evaluated[key]; ok {
+		return v
 	}
-	for _, loop := range loops.Items {
-		if loop.Get("name").Is(name) {
-			return s.nested(func() *value.Value { return s.loop(loop, name) }, "variables('"+name+"')")
-		}
-	}
-	return nil
-}
-
-// nested evaluates what may refer to itself.
-func (s *scope) nested(f func() *value.Value, what string) *value.Value {
 	if s.c.nesting > maxVisited {
 		return value.Needed(0, what+", which refers to itself")
 	}
+	outside := *s
+	outside.copies = nil
 	s.c.nesting++
-	defer func() { s.c.nesting-- }()
-	return f()
+	v := f(&outside)
+	s.c.nesting--
+	s.evaluated[key] = v
+	return v
 }
 
 // template reads a template. around has the resource group and the conditions of the deployment.
@@ -335,6 +330,9 @@ func (s *scope) resources(all *value.Value, kind string, name *value.Value, dept
 		}
 		loopName, _ := loop.Get("name").Str()
 		for i := range n {
+			if s.c.exhausted() {
+				return
+			}
 			s.copied(loopName, i).resource(r, kind, name, depth)
 		}
 	}
@@ -378,7 +376,9 @@ func (s *scope) resource(r *value.Value, kind string, name *value.Value, depth i
 	case collectionType:
 		s.c.collection(s.group, text(fullName), s.eval(r.Get("location")), s.eval(r.Get("tags")), s.eval(r.Get("properties")), r.Line)
 	case jobType:
-		d := s.c.job(fullName, s.eval(r.Get("properties")), r.Line, origin{exists: s.exported, group: s.group})
+		properties := s.eval(r.Get("properties"))
+		s.c.made += properties.Size()
+		d := s.c.job(fullName, properties, r.Line, origin{exists: s.exported, group: s.group})
 		for _, c := range s.conditions {
 			d.Need(c.LineOr(r.Line), "whether it is created depends on "+strings.Join(c.Why, "; "))
 		}

@@ -42,6 +42,20 @@ func (f File) Read() (string, error) {
 	return decode(f.text)
 }
 
+// Sizes returns how large files are together, in bytes, as far as that is known before they are read.
+func Sizes(files []File) (n int64) {
+	for _, f := range files {
+		n += int64(len(f.text))
+		if f.Dir == nil {
+			continue
+		}
+		if info, err := fs.Stat(f.Dir, f.Path); err == nil && info.Mode().IsRegular() {
+			n += info.Size()
+		}
+	}
+	return n
+}
+
 // Beside returns a file by a path relative to the file. It fails if the path leads out of the file's directory.
 func (f File) Beside(name string) (File, error) {
 	if f.Dir == nil {

@@ -35,6 +35,8 @@ type Value struct {
 	Line    int      // in the source; 0 if nothing is known of it
 	Why     []string // reasons of an Unknown, without values of the source
 	Hidden  bool     // an Unknown of a secret
+
+	size int // see Size; 0: not counted yet
 }
 
 // A Member is a member of an object.
@@ -91,6 +93,7 @@ func (v *Value) index(name string) int {
 
 // Set sets a member of an object.
 func (v *Value) Set(name string, to *Value) *Value {
+	v.size = 0
 	if i := v.index(name); i >= 0 {
 		v.Members[i].Value = to
 	} else {
@@ -143,12 +146,42 @@ func (v *Value) LineOr(line int) int {
 	return v.Line
 }
 
+// The weight of a value without its text, and of anything that is too large to be counted, in bytes.
+const (
+	weight = 48
+	huge   = 1 << 40
+)
+
+// Size returns how much a value takes, in bytes, about: as much as a copy of it, in which what it has twice is there
+// twice. It is counted once, so v must not be changed but by [Value.Set] after that.
+func (v *Value) Size() int {
+	if v == nil {
+		return 0
+	}
+	if v.size > 0 {
+		return v.size
+	}
+	n := weight + len(v.Text)
+	for _, why := range v.Why {
+		n += len(why)
+	}
+	for _, item := range v.Items {
+		n = min(huge, n+item.Size())
+	}
+	for _, m := range v.Members {
+		n = min(huge, n+len(m.Name)+m.Value.Size())
+	}
+	v.size = n
+	return n
+}
+
 // Clone returns a deep copy.
 func (v *Value) Clone() *Value {
 	if v == nil {
 		return nil
 	}
 	c := *v
+	c.size = 0
 	c.Items, c.Members = slices.Clone(v.Items), slices.Clone(v.Members)
 	for i := range c.Items {
 		c.Items[i] = c.Items[i].Clone()

@@ -158,6 +158,6 @@ func (j *loop) endActivity(ctx workflow.Context, e *execution.Execution, end *ac
 	late := func(a job.Attempt) bool { return a.Start.After(e.Begin().Add(job.RegularDelay)) }
 	failed := len(end.Attempts) > 1 || !reported && (len(end.Attempts) > 0 || end.How != activities.Unsent)
 	if e.Manual || failed || slices.ContainsFunc(end.Attempts, late) {
-		j.IrregularUntil(workflow.Now(ctx))
+		j.OutcomeIrregular(e.Manual, workflow.Now(ctx))
 	}
 }

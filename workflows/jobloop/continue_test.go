@@ -288,6 +288,7 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 		Recent: job.Recent{Marks: []byte{1, 2, 3, 4, 5, 6}, Hours: []byte{0, 7, 125, 144}},
 		Listed: job.OutcomeCompleted, ShowNext: true, ListedNext: at(10), Optional: visibility.Optional{Recorded: true},
 		Applied: state.Requests{{Hash: "a", At: at(4).Unix()}}, Reruns: state.Requests{{Hash: "b", At: at(3).Unix()}},
+		OutlineDue: true, Outlined: at(4), ManualOutlined: at(3),
 		Behind: "2026a", Halted: "it failed too often", Forgiven: 3, DisabledBy: &job.Disabling{At: at(3), By: "ada"},
 		Compared: state.Compares{Since: at(2), Count: 4},
 		Pruning:  &job.Pruning{At: at(3), By: "ada", State: job.StateEnabled},
@@ -323,8 +324,8 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 	require.NotEqual(t, in.ChangedRun, w.runs[1].ChangedRun)
 	in.ChangedRun = w.runs[1].ChangedRun // by the update
 	require.Len(t, w.outlines, 2)
-	in.OutlineChanged = false   // it was shown
-	in.ListedNext = time.Time{} // nothing is next while the collection is disabled
+	in.OutlineChanged, in.OutlineDue, in.Outlined = false, false, at(5) // it was shown
+	in.ListedNext = time.Time{}                                         // nothing is next while the collection is disabled
 	want, err := json.Marshal(in)
 	require.NoError(t, err)
 	got, err := json.Marshal(w.runs[1].Input)

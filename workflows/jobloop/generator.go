@@ -154,7 +154,7 @@ func (g *generator) noteCancelled(ctx workflow.Context, due time.Time, repeat in
 func (g *generator) noteDropped(ctx workflow.Context, d *plan.Dropped) {
 	workflow.GetMetricsHandler(ctx).WithTags(map[string]string{"outcome": string(d.Outcome)}).
 		Counter("almanac_dropped_occurrences").Inc(int64(d.Count))
-	g.IrregularUntil(workflow.Now(ctx))
+	g.OutcomeIrregular(false, workflow.Now(ctx))
 	workflow.GetLogger(ctx).Warn("occurrences were not run", "job", g.Key.ARMID(), "count", d.Count,
 		"first", d.First, "last", d.Last, "outcome", d.Outcome, "why", d.Why)
 	for due := range d.All() {

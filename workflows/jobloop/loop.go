@@ -241,10 +241,16 @@ func (j *loop) ask(ctx workflow.Context) bool {
 	return !j.executions.Unknown() && !j.requests.turns.Taken()
 }
 
+// outlineWaits is how long an outline with further outcomes waits for something else that wakes the loop.
+const outlineWaits = 5 * time.Minute
+
 // sleep waits until the next occurrence is to be decided, something changes or the workflow is cancelled. It
 // handles signals meanwhile.
 func (j *loop) sleep(ctx workflow.Context) {
 	wake, quiet := earlier(j.wake(workflow.Now(ctx)), j.backfillAt(ctx)), j.quietAt()
+	if at := j.OutlineAt(); !at.IsZero() && (wake.IsZero() || wake.Sub(at) > outlineWaits) {
+		wake = at
+	}
 	if wake.IsZero() && !quiet.IsZero() {
 		j.timer.SetBy(ctx, quiet) // each success puts it off
 	} else {

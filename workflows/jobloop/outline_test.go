@@ -1,6 +1,8 @@
 package jobloop_test
 
 import (
+	"cmp"
+	"slices"
 	"testing"
 	"time"
 
@@ -76,6 +78,7 @@ func TestARegularExecutionLeavesTheOutlineAsItIs(t *testing.T) {
 func TestTheOutlineOfAJobCoversWhatIsOffItsTimetable(t *testing.T) {
 	t.Parallel()
 	const hourly = `"action":{` + get + `},"recurrence":{"frequency":"hour"}`
+	outlines := map[string]int{"a manual run": 3} // at its beginning and its end
 	for name, irregular := range map[string]func(*jobEnv){
 		"a manual run": func(w *jobEnv) { w.update(10*time.Minute, workflows.UpdateRun) },
 		"a retry":      func(w *jobEnv) { w.fails(func(s sentAttempt) bool { return s.attempt() == 1 }) },
@@ -92,7 +95,7 @@ func TestTheOutlineOfAJobCoversWhatIsOffItsTimetable(t *testing.T) {
 			w := newJobEnv(t, hourly)
 			irregular(w)
 			w.run(30 * time.Minute)
-			require.Len(t, w.outlines, 2)
+			require.Len(t, w.outlines, cmp.Or(outlines[name], 2))
 			require.False(t, w.outlines[1].Irregular.IsZero())
 			w.requireOutlined()
 		})
@@ -108,6 +111,29 @@ func TestTheOutlineCoversTheAttemptsOfAManualRunFromItsBeginning(t *testing.T) {
 	last := w.outlines[len(w.outlines)-1]
 	require.Equal(t, newYear.Add(10*time.Minute), last.at.UTC())
 	require.True(t, last.explains(t, newYear.Add(12*time.Minute), false))
+}
+
+func TestTheOutlineSaysHowAManualRunEndedAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, `"action":{`+get+noRetry+`},"startTime":"2027-01-01","recurrence":{"frequency":"day"}`)
+	w.fails(always)
+	w.update(10*time.Minute, workflows.UpdateRun)
+	w.run(11 * time.Minute)
+	marks := slices.Collect(w.outlines[len(w.outlines)-1].Recent.All())
+	require.Len(t, marks, 1)
+	require.Equal(t, job.OutcomeFailed, marks[0].Outcome)
+}
+
+func TestTheOutlineHasTheLastOfSeveralFailuresMinutesLater(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, `"action":{`+get+noRetry+`},"recurrence":{"frequency":"day"}`)
+	w.fails(always)
+	w.update(10*time.Minute, workflows.UpdateRun)
+	w.update(10*time.Minute+time.Second, workflows.UpdateRun)
+	w.update(10*time.Minute+2*time.Second, workflows.UpdateRun)
+	w.run(20 * time.Minute)
+	require.Len(t, slices.Collect(w.outlines[len(w.outlines)-1].Recent.All()), 4)
+	require.Less(t, len(w.outlines), 7)
 }
 
 func TestTheOutlineCoversAFailureThatStartedInTime(t *testing.T) {
@@ -155,6 +181,6 @@ func TestAJobThatIsOftenIrregularUpdatesItsMemoEveryFewMinutes(t *testing.T) {
 	}
 	w.run(time.Hour)
 	require.Len(t, w.sent, 601)
-	require.Less(t, len(w.outlines), 8)
+	require.Less(t, len(w.outlines), 30, "manual runs of ten minutes, one each 30 s")
 	w.requireOutlined()
 }

@@ -14,8 +14,7 @@ func (j *loop) show(ctx workflow.Context) {
 	if next := now.Status.NextExecutionTime; next != nil && j.ShowNext {
 		p.Next = next.Time
 	}
-	if j.OutlineChanged {
-		j.OutlineChanged = false
+	if j.TakeOutline(workflow.Now(ctx)) {
 		p.Outline = new(j.Outline())
 		p.Outline.Retry = j.executions.Retry()
 	}

@@ -64,6 +64,9 @@ type Input struct {
 
 	Irregular      time.Time `json:"irregular,omitzero"`       // see [job.Outline]
 	OutlineChanged bool      `json:"outlineChanged,omitempty"` // since the memo got it
+	OutlineDue     bool      `json:"outlineDue,omitempty"`     // outcomes have been added to it since
+	Outlined       time.Time `json:"outlined,omitzero"`        // when the memo got it
+	ManualOutlined time.Time `json:"manualOutlined,omitzero"`  // when it got it last because of a manual run
 
 	Last time.Time `json:"last,omitzero"` // start of the last execution
 	// the highest [job.Execution.Repeat]; executions that returned to the plan had one, too

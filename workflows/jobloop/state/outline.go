@@ -14,6 +14,14 @@ import (
 // minutes at most.
 const irregularMargin = 2 * time.Minute
 
+// outlineEvery is how long after an outline the next one is written at the earliest if all that is new in it is what
+// became of occurrences, and shownEvery of manual runs: somebody waits for these. A job that fails each minute has an
+// outline before that, by irregularMargin.
+const (
+	outlineEvery = 4 * time.Minute
+	shownEvery   = 30 * time.Second
+)
+
 // Outline returns the job's outline.
 func (in *Input) Outline() job.Outline {
 	d := &in.Definition
@@ -49,4 +57,31 @@ func (in *Input) IrregularUntil(until time.Time) {
 	if until.After(in.Irregular) {
 		in.TimetableChanged(until.Add(irregularMargin))
 	}
+}
+
+// OutcomeIrregular notes that the outline has an outcome that does not follow from the timetable.
+func (in *Input) OutcomeIrregular(manual bool, now time.Time) {
+	in.IrregularUntil(now)
+	in.OutlineDue = true
+	if manual && now.Sub(in.ManualOutlined) >= shownEvery {
+		in.ManualOutlined = now
+		in.OutlineChanged = true
+	}
+}
+
+// OutlineAt returns when an outline with further outcomes is to be written; zero for never.
+func (in *Input) OutlineAt() time.Time {
+	if !in.OutlineDue {
+		return time.Time{}
+	}
+	return in.Outlined.Add(outlineEvery)
+}
+
+// TakeOutline reports whether the outline is to be written now, and notes that it is.
+func (in *Input) TakeOutline(now time.Time) bool {
+	if at := in.OutlineAt(); !in.OutlineChanged && (at.IsZero() || now.Before(at)) {
+		return false
+	}
+	in.OutlineChanged, in.OutlineDue, in.Outlined = false, false, now
+	return true
 }

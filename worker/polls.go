@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -88,15 +89,22 @@ func (p *pollLimit) poll(ctx context.Context, g *gate, call func(context.Context
 	if !g.enter(ctx) {
 		return nil
 	}
-	begin := time.Now()
-	limited, cancel := ctx, context.CancelFunc(func() {})
-	if !p.busy(begin) {
-		limited, cancel = context.WithTimeout(ctx, p.timeout)
+	begin, limit := time.Now(), p.timeout
+	if p.busy(begin) {
+		limit = MaxPollTimeout
 	}
+	// The SDK's time limit began before the wait at the gate: with the little that is left of it, the server would end
+	// the poll with an error.
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		if errors.Is(ctx.Err(), context.Canceled) { // the worker stops
+			cancel()
+		}
+	})()
 	found, err := call(limited)
 	g.leave(found, time.Since(begin))
-	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+	if err != nil && errors.Is(limited.Err(), context.DeadlineExceeded) {
 		p.wasSlow(time.Now())
 		return nil
 	}

@@ -99,6 +99,51 @@ func TestAPollThatTheServerDoesNotAnswerIsEmptyAndTheNextOneIsPatient(t *testing
 	})
 }
 
+// The SDK gives each poll a time limit that begins before the poll waits for its turn.
+func TestAPollThatWaitedForItsTurnHasAllOfItsTime(t *testing.T) {
+	t.Parallel()
+	for _, timeout := range []time.Duration{DefaultPollTimeout, MaxPollTimeout} {
+		synctest.Test(t, func(t *testing.T) {
+			const serverAnswers = time.Minute // Temporal's matching.longPollExpirationInterval
+			p := &pollLimit{timeout: timeout, meter: new(latency.Meter)}
+			var failed, made atomic.Int64
+			answer := func(ctx context.Context, _ string, _, _ any, _ *grpc.ClientConn, _ ...grpc.CallOption) error {
+				deadline, _ := ctx.Deadline()
+				made.Add(1)
+				if left := time.Until(deadline); left < timeout {
+					t.Errorf("a poll has %s of %s", left, timeout)
+				}
+				select {
+				case <-time.After(min(serverAnswers, time.Until(deadline)-time.Second)):
+					return nil
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+			stop, cancel := context.WithCancel(t.Context())
+			for range manyPolls {
+				go func() {
+					for stop.Err() == nil {
+						ctx, end := context.WithTimeout(stop, sdkTimeout)
+						request := &workflowservice.PollActivityTaskQueueRequest{TaskQueue: &taskqueue.TaskQueue{Name: "queue"}}
+						if err := p.intercept(ctx, pollActivities, request, &workflowservice.PollActivityTaskQueueResponse{}, nil, answer); err != nil && stop.Err() == nil {
+							failed.Add(1)
+						}
+						end()
+					}
+				}()
+			}
+			time.Sleep(10*time.Minute + time.Second)
+			begin := time.Now()
+			cancel()
+			synctest.Wait()
+			require.Zero(t, time.Since(begin), "a worker that stops ends its polls")
+			require.Zero(t, failed.Load(), "with a limit of %s", timeout)
+			require.GreaterOrEqual(t, made.Load(), int64(20))
+		})
+	}
+}
+
 // A tasklist is a server that gives a task to a poll when there is one.
 type tasklist struct {
 	tasks      chan struct{}

@@ -138,6 +138,7 @@ func (c *collection) command(
 		}
 	})
 	return handleUpdate(ctx, name, func(ctx workflow.Context, r workflows.StateRequest) error {
+		c.note() // also one that is refused, or changes nothing
 		if r.Generation != 0 {
 			if err := c.current(r.Generation); err != nil {
 				return err
@@ -342,6 +343,7 @@ func (c *collection) admit(ctx workflow.Context, r workflows.PutRequest) error {
 // of type [workflows.ErrTypeSilent] means that it was done but some jobs did not answer.
 func (c *collection) put(ctx workflow.Context, r workflows.PutRequest) (job.Collection, error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx) // finish even if the workflow is cancelled
+	c.note()
 	err := c.exclusively(ctx, func(ctx workflow.Context) error {
 		if err := c.admit(ctx, r); err != nil {
 			return err

@@ -132,6 +132,7 @@ func (c *collection) forJobs() workflows.CollectionState {
 
 func (c *collection) confirm(ctx workflow.Context, asks workflows.Registration) error {
 	if err := c.present(); err != nil {
+		c.note()
 		return err
 	}
 	return c.registry.confirm(ctx, asks)
@@ -158,11 +159,11 @@ func (c *collection) mayReserve(_ workflow.Context, r workflows.ReserveRequest) 
 // reserve records a job's requirements. If several changes of the job reserve at once, only one will be
 // applied; until its final reservation, the requirements of all of them count together.
 func (c *collection) reserve(ctx workflow.Context, r workflows.ReserveRequest) error {
+	c.note()
 	i := c.find(r.Name)
 	if i < 0 {
 		return nil
 	}
-	c.note()
 	e := &c.entries[i]
 	claim := e.of(r.Job)
 	if claim == nil {

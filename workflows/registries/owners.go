@@ -28,6 +28,7 @@ func (c *collection) mayBindOwner(_ workflow.Context, b job.Binding) error {
 // bindOwner puts an owner on record, at its first use in the collection. Later it may only be about more collections
 // than it was, unless the caller says that it is to be bound anew: two directories with the id of one are told apart.
 func (c *collection) bindOwner(_ workflow.Context, b job.Binding) (job.Owner, error) {
+	c.note()
 	at, err := c.bound(&b)
 	if err != nil {
 		return job.Owner{}, err
@@ -38,7 +39,6 @@ func (c *collection) bindOwner(_ workflow.Context, b job.Binding) (job.Owner, er
 		c.Owners[at] = b.Owner
 	}
 	c.other = c.sizeWith(&c.Collection)
-	c.note()
 	return b.Owner, nil
 }
 

@@ -27,6 +27,7 @@ func (c *collection) mayTest(ctx workflow.Context, _ string) error {
 
 // admitTest counts a test to so many addresses, or refuses it.
 func (c *collection) admitTest(ctx workflow.Context, addresses int) error {
+	c.note()
 	if err := c.mayAdmitTest(ctx, addresses); err != nil {
 		return err
 	}

@@ -29,12 +29,12 @@ func (t tries) within(now time.Time) tries {
 
 // admitTry counts an action that is to be tried, or refuses it. The name is that of the job, for the list of changes.
 func (c *collection) admitTry(ctx workflow.Context, name string) error {
+	c.note()
 	if err := c.mayTry(ctx, name); err != nil {
 		return err
 	}
 	now := workflow.Now(ctx)
 	c.Tries = append(c.Tries.within(now), now)
-	c.note()
 	return nil
 }
 

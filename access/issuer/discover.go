@@ -17,11 +17,12 @@ const maxReply = 1 << 20
 func Discover(ctx context.Context, client *http.Client, issuer string) (*oidc.Provider, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	return oidc.NewProvider(oidc.ClientContext(ctx, bounded(client)), issuer)
+	return oidc.NewProvider(oidc.ClientContext(ctx, Bounded(client)), issuer)
 }
 
-// bounded returns a client whose answers end with an error after maxReply bytes.
-func bounded(client *http.Client) *http.Client {
+// Bounded returns a client for what an issuer is asked. Its answers end with an error after 1 MiB, and it follows
+// redirects only to what [CheckURL] accepts.
+func Bounded(client *http.Client) *http.Client {
 	if client == nil {
 		client = http.DefaultClient
 	}

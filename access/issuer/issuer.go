@@ -49,7 +49,7 @@ func New(o Options) *Authenticator {
 		a.now = time.Now
 	}
 	for _, name := range o.Issuers {
-		a.issuers[name] = &keySet{issuer: name, client: bounded(o.Client), log: o.Log, now: a.now}
+		a.issuers[name] = &keySet{issuer: name, client: Bounded(o.Client), log: o.Log, now: a.now}
 	}
 	return a
 }

@@ -594,6 +594,37 @@ func TestAPublicClientNamesItselfAndSendsNoSecret(t *testing.T) {
 	require.Equal(t, []string{"almanac"}, asked)
 }
 
+// The request has the code, its verifier and perhaps the client's secret.
+func TestTheExchangeOfACodeFollowsNoRedirectToWhatIsNotSafe(t *testing.T) {
+	t.Parallel()
+	const elsewhere = "http://10.0.0.1/token"
+	var self string
+	fake := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/token" {
+			http.Redirect(w, r, elsewhere, http.StatusTemporaryRedirect)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"issuer": self, "authorization_endpoint": self + "/auth", "token_endpoint": self + "/token", "jwks_uri": self + "/keys"})
+	}))
+	t.Cleanup(fake.Close)
+	self = fake.URL
+	var asked []string
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		asked = append(asked, address)
+		return new(net.Dialer).DialContext(ctx, network, strings.TrimPrefix(self, "http://"))
+	}
+	s := newSite(t, func(o *login.Options) {
+		o.Provider = &login.Provider{Issuer: self, ClientID: "almanac", ClientSecret: "secret", Client: &http.Client{Transport: transport}, Tokens: o.Provider.Tokens}
+	})
+	b := newBrowser(t)
+	to, err := url.Parse(b.open(s.URL + "/login/start").to)
+	require.NoError(t, err)
+	got := b.open(s.URL + "/login/callback?code=c&state=" + url.QueryEscape(to.Query().Get("state")))
+	require.GreaterOrEqual(t, got.status, 400, got.body)
+	require.NotContains(t, asked, "10.0.0.1:80")
+}
+
 func TestAnIssuerOfWhichAPageIsNotSafeIsRefused(t *testing.T) {
 	t.Parallel()
 	var self string

@@ -96,7 +96,7 @@ func (p *Provider) identity(ctx context.Context, a *attempt, code string) (*issu
 	if err != nil {
 		return nil, err
 	}
-	token, err := p.config(found, a.Redirect).Exchange(oidc.ClientContext(ctx, p.Client), code, oauth2.VerifierOption(a.Verifier))
+	token, err := p.config(found, a.Redirect).Exchange(oidc.ClientContext(ctx, issuer.Bounded(p.Client)), code, oauth2.VerifierOption(a.Verifier))
 	if err != nil {
 		return nil, exchangeError(err)
 	}

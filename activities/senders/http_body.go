@@ -204,6 +204,9 @@ func charset(contentType string, body []byte) encoding.Encoding {
 		name = string(m[1])
 	}
 	e := charsetOf(name, body)
+	if _, ascii := e.(utf7); ascii && multibyte(body) == 0 {
+		return e
+	}
 	if e != nil && redact.IsText(body) && (!extendsASCII(e) || multibyte(body) > 1) {
 		return nil
 	}
@@ -225,6 +228,8 @@ func charsetOf(name string, body []byte) encoding.Encoding {
 		return utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM)
 	case "utf-32le":
 		return utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM)
+	case "utf-7", "utf7", "unicode-1-1-utf-7":
+		return utf7{}
 	}
 	if e, err := htmlindex.Get(name); err == nil && e != encoding.Replacement {
 		// which is for those that browsers refuse

@@ -241,6 +241,16 @@ func TestABodyInACharsetMayDeclareThatItIsNotEncoded(t *testing.T) {
 	require.Equal(t, "\n{", bodyOf(t, "text/plain; charset=utf-16", "", "\x00\n\x00{"), "which is not UTF-32")
 }
 
+// In UTF-7 many characters of ASCII may be encoded, too.
+func TestABodyInUTF7IsReadAndItsSecretsAreHidden(t *testing.T) {
+	t.Parallel()
+	const contentType = "text/plain; charset=UTF-7"
+	require.Equal(t, "1+1: Grüße 😀, ", bodyOf(t, contentType, "", "1+-1: Gr+APwA3w-e +2D3eAA, "))
+	require.Equal(t, "key …. ", bodyOf(t, contentType, "", "key "+strings.NewReplacer("a", "+AGE-", "-", "+AC0-").Replace(canaryKey)+". "))
+	require.Equal(t, "cut off ü", bodyOf(t, contentType, "", "cut off +APwA"))
+	require.Equal(t, "Grüße", bodyOf(t, contentType, "", "Grüße"), "which is UTF-8")
+}
+
 func TestABodyIsReadInBoth(t *testing.T) {
 	t.Parallel()
 	body := compressed(t, gzipped, inCharset(t, charmap.ISO8859_1, "Grüße "+canaryKey))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -102,6 +103,12 @@ func (s *server) forecastQuery(c *gin.Context) (listing.Scope, listing.ForecastQ
 	q.Until = oneTime(values, "until", q.From.Add(time.Hour), &bad).Truncate(time.Second)
 	q.Step = oneStep(values, &bad)
 	q.Host = job.NormalizeName(oneValue(values, "host", &bad))
+	if strings.ContainsFunc(q.Host, fields.IsBlankOrControl) || strings.ContainsAny(q.Host, "/?#@") {
+		bad.Add(&job.FieldError{
+			Path: "host", Code: fields.Invalid, Value: q.Host,
+			Allowed: "a host as jobs have it, such as api.example.com or api.example.com:8443, without a scheme or a path",
+		})
+	}
 	if name := oneValue(values, "except", &bad); name != "" {
 		k := job.CollectionKey{Subscription: scope.Subscription, ResourceGroup: scope.ResourceGroup, Name: scope.Collection}
 		q.Except = k.Job(name)

@@ -63,6 +63,8 @@ func TestAForecastThatCannotBeIsRefused(t *testing.T) {
 		"until=2026-01-02&step=PT10S": "at most 3600 steps",
 		"except=j":                    "unknown query parameter",
 		"host=":                       "one value",
+		"host=https://a.example/":     "a host as jobs have it",
+		"host=%20":                    "a host as jobs have it",
 	} {
 		got := send(h, http.MethodGet, "/forecast?"+query, "")
 		require.Equal(t, http.StatusBadRequest, got.status, query)

@@ -97,11 +97,11 @@ func (s *server) promise(c *gin.Context, disables bool) (p job.Promise, err erro
 		return values.Get(name)
 	}
 	p.Note, p.Recover = one("note"), job.Recover(strings.ToLower(one("recover")))
-	if values.Has("note") && p.Note == "" {
-		return p, badQuery("note", fields.Invalid, "", "a text")
-	}
 	if err != nil {
 		return p, err
+	}
+	if values.Has("note") && !job.IsNote(p.Note) {
+		return p, badQuery("note", fields.Invalid, p.Note, job.AllowedNotes)
 	}
 	if p.AtOnce, err = numberIn(values, "atOnce", 1, job.MaxAtOnce); err != nil {
 		return p, err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -63,11 +64,21 @@ func (d *Disabling) Promised() *Promise {
 	return &d.Promise
 }
 
+// AllowedNotes says which notes there are.
+const AllowedNotes = "a text without control characters that is not blank"
+
+// IsNote reports whether a text can be a note: it is shown in a line.
+func IsNote(text string) bool {
+	return strings.TrimSpace(text) != "" && !strings.ContainsFunc(text, unicode.IsControl)
+}
+
 // Check returns what is wrong with a promise that a request makes now; "" if nothing is.
 func (p *Promise) Check(now time.Time) string {
 	switch {
 	case utf8.RuneCountInString(p.Note) > MaxNote:
 		return fmt.Sprintf("note: must have at most %d characters", MaxNote)
+	case p.Note != "" && !IsNote(p.Note):
+		return "note: must be " + AllowedNotes
 	case !p.Until.IsZero() && !p.Until.After(now):
 		return "until: must be a time to come"
 	case p.Recover != "" && p.Recover != RecoverNone && p.Recover != RecoverLatest && p.Recover != RecoverAll:

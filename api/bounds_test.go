@@ -84,12 +84,13 @@ func init() {
 		}
 	}
 	for member, members := range map[string]string{
-		"count":                 `"frequency":"minute","count":#`,
-		"interval":              `"frequency":"minute","interval":#`,
-		"schedule.minutes[0]":   `"frequency":"day","schedule":{"minutes":[#]}`,
-		"schedule.hours[0]":     `"frequency":"day","schedule":{"hours":[#]}`,
-		"schedule.monthDays[0]": `"frequency":"month","schedule":{"monthDays":[#]}`,
-		"schedule.months[0]":    `"frequency":"year","schedule":{"months":[#]}`,
+		"count":                   `"frequency":"minute","count":#`,
+		"interval":                `"frequency":"minute","interval":#`,
+		"schedule.minutes[0]":     `"frequency":"day","schedule":{"minutes":[#]}`,
+		"schedule.hours[0]":       `"frequency":"day","schedule":{"hours":[#]}`,
+		"schedule.monthDays[0]":   `"frequency":"month","schedule":{"monthDays":[#]}`,
+		"schedule.months[0]":      `"frequency":"year","schedule":{"months":[#]}`,
+		"schedule.workingDays[0]": `"frequency":"month","schedule":{"workingDays":[#]}`,
 		"schedule.monthlyOccurrences[0].occurrence": `"frequency":"month","schedule":{"monthlyOccurrences":[{"day":"friday","occurrence":#}]}`,
 	} {
 		if strings.HasPrefix(member, "schedule.") { // the walk meets the one schema of schedules in further rules first
@@ -101,6 +102,7 @@ func init() {
 	for member, members := range map[string]func(n int) string{
 		"also":                   func(n int) string { return `"also":` + repeated(n, `{"frequency":"day"}`) },
 		"exclusions":             func(n int) string { return `"exclusions":` + repeated(n, `"2026-12-24"`) },
+		"calendars":              func(n int) string { return `"calendars":` + repeated(n, `{"name":"SE"}`) },
 		"also[0].interval":       func(n int) string { return `"also":[{"frequency":"day","interval":` + strconv.Itoa(n) + `}]` },
 		"exclusions[0].interval": func(n int) string { return `"exclusions":[{"frequency":"day","interval":` + strconv.Itoa(n) + `}]` },
 	} {

@@ -120,6 +120,16 @@ type Recurrence struct {
 
 	Also       []Rule      `json:"also,omitempty"`       // further rules; the job runs when any says so
 	Exclusions []Exclusion `json:"exclusions,omitempty"` // when the job does not run although a rule says so
+
+	Calendars []CalendarUse `json:"calendars,omitempty"` // by which the job runs, at most eight
+}
+
+// A CalendarUse is a calendar of the job's collection, or else of its subscription, and what becomes of a run on a day
+// that it matches.
+type CalendarUse struct {
+	Name string `json:"name"`
+	// skip, the default, only, nextWorkingDay, previousWorkingDay, nextWorkingDayInMonth or previousWorkingDayInMonth
+	OnMatch string `json:"onMatch,omitempty"`
 }
 
 // A Rule is one beside the first of a recurrence: a frequency with interval and schedule, a cron expression or an RRULE.
@@ -171,6 +181,8 @@ type Schedule struct {
 	MonthDays          []int               `json:"monthDays,omitempty"`
 	MonthlyOccurrences []MonthlyOccurrence `json:"monthlyOccurrences,omitempty"`
 	Months             []int               `json:"months,omitempty"`
+
+	WorkingDays []int `json:"workingDays,omitempty"` // of the month, by the calendars: 1 is the first, -1 the last
 }
 
 // A MonthlyOccurrence is a day of the week in the month, such as the last Friday.

@@ -2,7 +2,10 @@ package job
 
 import (
 	"fmt"
+	"strings"
 
+	"almanac/internal/fields"
+	"almanac/recurrence"
 	"almanac/recurrence/calendars"
 )
 
@@ -57,4 +60,65 @@ func (r *Recurrence) Uses(kept []KeptCalendar) ([]calendars.Use, error) {
 		uses = append(uses, calendars.Use{Name: use.Name, OnMatch: policy, Table: table})
 	}
 	return uses, nil
+}
+
+// UnknownCalendar returns the error of a job in a collection whose recurrence names, at an index, a calendar that exists
+// neither there nor in the subscription. names are those that exist.
+func UnknownCalendar(k CollectionKey, r *Recurrence, index int, names []string) *Error {
+	name := r.Calendars[index].Name
+	hint := fmt.Sprintf("no calendar has this name in the job collection %q or in the subscription %q", k.Name, k.Subscription)
+	if near := fields.Nearest(name, names); near != "" {
+		hint += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return &Error{Kind: KindInvalid, Code: "BadRequest", Message: "The job is not valid", Fields: []*FieldError{{
+		Path: fmt.Sprintf("properties.recurrence.calendars[%d].name", index), Code: fields.Invalid, Value: name, Hint: hint,
+		Allowed: "the name of a calendar of the job collection or of the subscription",
+	}}}
+}
+
+// NoCalendars returns the error of a question about a job that runs by calendars, where none can be read.
+func NoCalendars(instead string) *Error {
+	return &Error{Kind: KindInvalid, Code: "BadRequest", Message: "The job is not valid", Fields: []*FieldError{{
+		Path: "properties.recurrence.calendars", Code: fields.Forbidden, Hint: instead,
+	}}}
+}
+
+// CheckCalendarName returns the error of a name that no calendar can have; nil if there is none.
+func CheckCalendarName(name string) *FieldError { return checkName("", name, maxCalendarName) }
+
+// Text returns what becomes of an occurrence on a day that the calendar matches, in English, to stand after a rule.
+func (u *CalendarUse) Text() string {
+	policy, _ := u.Policy()
+	off := "if that is a day off in " + u.Name + ", on the "
+	switch policy {
+	case calendars.Only:
+		return "only on days of " + u.Name
+	case calendars.NextWorkingDay:
+		return off + "next working day"
+	case calendars.PreviousWorkingDay:
+		return off + "working day before"
+	case calendars.NextWorkingDayInMonth:
+		return off + "next working day, or the one before if that is in another month"
+	case calendars.PreviousWorkingDayInMonth:
+		return off + "working day before, or the next one if that is in another month"
+	}
+	return "not on days off in " + u.Name
+}
+
+// withWorkingDays returns the text of a rule with the numbers of its working days: they stand in place of "every day" if
+// the rule names no other days.
+func (f *FurtherRule) withWorkingDays(text string) string {
+	numbers := f.workingDays()
+	if len(numbers) == 0 {
+		return text
+	}
+	var words []string
+	for _, n := range numbers {
+		words = append(words, recurrence.Counted(n))
+	}
+	days := strings.Join(words, " and ") + " working day"
+	if s := f.Schedule; len(s.MonthDays)+len(s.MonthlyOccurrences) == 0 {
+		return strings.Replace(text, "every day", days, 1)
+	}
+	return text + ", only on " + days + " of the month"
 }

@@ -101,7 +101,7 @@ type Recurrence struct {
 	Also       []FurtherRule `json:"also,omitempty"`       // fires too; at most MaxFurtherRules
 	Exclusions []Exclusion   `json:"exclusions,omitempty"` // what is left out; at most MaxExclusions
 
-	Calendars []CalendarUse `json:"calendars,omitempty" field:"stored"` // at most calendars.MaxCalendars
+	Calendars []CalendarUse `json:"calendars,omitempty"` // at most calendars.MaxCalendars
 }
 
 // The maximum numbers of further rules and of exclusions of a recurrence.
@@ -119,7 +119,7 @@ type Schedule struct {
 	MonthlyOccurrences []MonthlyOccurrence `json:"monthlyOccurrences,omitempty"`
 	Months             []int               `json:"months,omitempty" field:"min=1,max=12,quoted"`
 	// numbers of working days of the month, by the calendars of the recurrence; a further filter
-	WorkingDays []int `json:"workingDays,omitempty" field:"stored"`
+	WorkingDays []int `json:"workingDays,omitempty" field:"min=-31,max=31,nonzero,quoted"`
 }
 
 // A MonthlyOccurrence is a weekday of a month: the first, the last …, or every one.
@@ -263,7 +263,7 @@ func (d *Definition) When() string {
 		start = d.StartTime.Time
 	}
 	rule, _ := d.Recurrence.Rule(start) // a time zone that is unknown by now is left out
-	return rule.Describe(start) + d.Recurrence.besides(start)
+	return d.Recurrence.first().withWorkingDays(rule.Describe(start)) + d.Recurrence.besides(start)
 }
 
 // Equal reports whether both definitions have the same stored form.

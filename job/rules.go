@@ -413,7 +413,7 @@ func (f *FurtherRule) text(anchor time.Time, loc *time.Location) string {
 	if i := strings.LastIndex(text, ", from "); i >= 0 && !anchor.IsZero() {
 		text = text[:i]
 	}
-	return text
+	return f.withWorkingDays(text)
 }
 
 // besides returns what the recurrence has beside its first rule, in English, to stand after that.
@@ -429,6 +429,9 @@ func (r *Recurrence) besides(anchor time.Time) string {
 			word = "; except "
 		}
 		text.WriteString(word + r.Exclusions[i].Text())
+	}
+	for i := range r.Calendars {
+		text.WriteString("; " + r.Calendars[i].Text())
 	}
 	return text.String()
 }

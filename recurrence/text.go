@@ -341,19 +341,24 @@ func nearestWeekday(day int) string {
 	return "the weekday nearest " + dayOfMonth(day)
 }
 
-// positions returns "the first", "the last" or "the second to last".
+// positions returns [Counted] of each.
 func positions(list []int) (words []string) {
 	for _, n := range sorted(list) {
-		switch {
-		case n == -1:
-			words = append(words, "the last")
-		case n < 0:
-			words = append(words, "the "+ordinal(-n)+" to last")
-		default:
-			words = append(words, "the "+ordinal(n))
-		}
+		words = append(words, Counted(n))
 	}
 	return words
+}
+
+// Counted returns "the first", "the last" or "the second to last", as the texts of rules have them.
+func Counted(n int) string {
+	switch {
+	case n == -1:
+		return "the last"
+	case n < 0:
+		return "the " + ordinal(-n) + " to last"
+	default:
+		return "the " + ordinal(n)
+	}
 }
 
 func minutesOf(minutes []int) string {

@@ -48,6 +48,7 @@ func (s *Service) PutJob(
 	if err := k.Validate(); err != nil {
 		return job.Job{}, false, err
 	}
+	edit = s.checkingCalendars(ctx, k.Collection, edit)
 	var own attempts
 	replace := func() (job.Job, error) {
 		return s.editJob(ctx, k, func(current *job.Job) (job.Definition, error) {
@@ -125,6 +126,7 @@ func (s *Service) PatchJob(
 	if err := k.Validate(); err != nil {
 		return job.Job{}, err
 	}
+	edit = s.checkingCalendars(ctx, k.Collection, edit)
 	next, err := s.turns.Take(ctx, k.WorkflowID())
 	if err != nil {
 		return job.Job{}, err

@@ -132,6 +132,7 @@ func whole(j *jobfile.Job, is *actual) jobfile.Job {
 func keptByPUT(r *job.Recurrence) map[string]bool {
 	return map[string]bool{
 		"cron": r.Cron != "", "rrule": r.RRule != "", "also": len(r.Also) > 0, "exclusions": len(r.Exclusions) > 0,
+		"calendars": len(r.Calendars) > 0,
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -329,6 +328,7 @@ func (p *parser) definition(n *fields.Node, o ParseOptions) job.Definition {
 	if start != "" {
 		d.Local = &job.LocalTimes{Start: start, End: localEnd(d.Local)}
 	}
+	p.calendarUses(d.Recurrence)
 	p.timing(&d, o)
 	if action != nil && action.Kind == fields.Object {
 		p.withoutTarget(&d.Action, actionPath)
@@ -370,8 +370,8 @@ func hasOffset(text string) bool {
 
 // timing checks startTime and recurrence.
 func (p *parser) timing(d *job.Definition, o ParseOptions) {
-	if r := d.Recurrence; r != nil && r.Schedule != nil && reflect.ValueOf(*r.Schedule).IsZero() {
-		r.Schedule = nil
+	if d.Recurrence != nil {
+		dropEmpty(&d.Recurrence.Schedule)
 	}
 	bad := p.Has(p.pathOf("startTime")) || p.Has(p.pathOf("recurrence"))
 	if r := d.Recurrence; r != nil && !r.Notated() && (p.Has(p.pathOf("recurrence.cron")) || p.Has(p.pathOf("recurrence.rrule"))) {

@@ -66,7 +66,7 @@ func TestTheFirstMistakesOfANewcomerAreAnsweredWithWhatToSend(t *testing.T) {
 		{"an expression beside a frequency that says cron", `{"properties":{` + action + `,"recurrence":{"frequency":"cron","expression":"0 9 * * *"}}}`,
 			`properties.recurrence.expression: unknown field; that cron expression is "recurrence": {"frequency":"day","schedule":{"minutes":[0],"hours":[9]}}`},
 		{"an expression that is none", `{"properties":{` + action + `,"recurrence":{"frequency":"day","expression":"9"}}}`,
-			`properties.recurrence.expression: unknown field; allowed: frequency, count, endTime, interval, schedule, timeZone, catchUpWindow, overlapPolicy, cron, rrule, also or exclusions`},
+			`properties.recurrence.expression: unknown field; allowed: frequency, count, endTime, interval, schedule, timeZone, catchUpWindow, overlapPolicy, cron, rrule, also, exclusions or calendars`},
 		{"a cron expression as schedule one level too high", `{"properties":{` + action + `,"schedule":"0 9 * * *"}}`,
 			`properties.schedule: unknown field; that cron expression is "recurrence": {"frequency":"day","schedule":{"minutes":[0],"hours":[9]}}`},
 		{"an expression in a schedule one level too high", `{"properties":{` + action + `,"schedule":{"type":"cron","expression":"0 9 * * *"}}}`,

@@ -3,6 +3,7 @@ package input
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -47,6 +48,7 @@ func (p *parser) keepRules(n *fields.Node, d *job.Definition, o ParseOptions) {
 		{"rrule", stored.RRule != "", func() { rest.RRule = "" }},
 		{"also", len(stored.Also) > 0, func() { rest.Also = nil }},
 		{"exclusions", len(stored.Exclusions) > 0, func() { rest.Exclusions = nil }},
+		{"calendars", len(stored.Calendars) > 0, func() { dropCalendars(&rest) }},
 	} {
 		if rule.has && (given == nil || given.Index(rule.name) < 0) {
 			rule.drop()
@@ -57,7 +59,7 @@ func (p *parser) keepRules(n *fields.Node, d *job.Definition, o ParseOptions) {
 		return
 	}
 	besides := p.dropExtensions(&rest, given)
-	if d.Recurrence != nil && sameJSON(d.Recurrence, &rest) {
+	if d.Recurrence != nil && sameJSON(withoutEmpty(d.Recurrence), withoutEmpty(&rest)) {
 		kept := *stored
 		p.withoutError(p.pathOf("recurrence.frequency"), fields.Required)
 		d.Recurrence = &kept
@@ -69,6 +71,41 @@ func (p *parser) keepRules(n *fields.Node, d *job.Definition, o ParseOptions) {
 	for _, name := range append(dropped, besides...) {
 		p.fail(p.pathOf("recurrence."+name), fields.Required, "",
 			"this change of the recurrence would lose the job's "+name+": send it as it is to be, or null to remove it")
+	}
+}
+
+// dropCalendars drops from a recurrence its calendars, and the working days, which a client that knows the one knows, too.
+func dropCalendars(r *job.Recurrence) {
+	r.Calendars = nil
+	drop := func(s *job.Schedule) *job.Schedule {
+		if s == nil {
+			return nil
+		}
+		rest := *s
+		rest.WorkingDays = nil
+		return &rest
+	}
+	r.Schedule, r.Also = drop(r.Schedule), slices.Clone(r.Also)
+	for i := range r.Also {
+		r.Also[i].Schedule = drop(r.Also[i].Schedule)
+	}
+}
+
+// withoutEmpty returns a recurrence without schedules that say nothing.
+func withoutEmpty(r *job.Recurrence) *job.Recurrence {
+	rest := *r
+	rest.Also = slices.Clone(r.Also)
+	for i := range rest.Also {
+		dropEmpty(&rest.Also[i].Schedule)
+	}
+	dropEmpty(&rest.Schedule)
+	return &rest
+}
+
+// dropEmpty drops a schedule that says nothing.
+func dropEmpty(s **job.Schedule) {
+	if *s != nil && reflect.ValueOf(**s).IsZero() {
+		*s = nil
 	}
 }
 

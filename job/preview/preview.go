@@ -35,6 +35,9 @@ type Result struct {
 // Run computes the occurrences.
 func (p Preview) Run() Result {
 	plan, err := timetable.New(&p.Definition, p.Now, p.Now)
+	if errors.Is(err, timetable.ErrCalendars) {
+		err = job.NoCalendars("this preview reads no calendars, and without them it would show times at which the job does not run")
+	}
 	if err != nil {
 		return p.Failed(err)
 	}

@@ -20,10 +20,10 @@ type Requirements struct {
 }
 
 // RequirementsOf returns what a valid definition requires. created is the time of the job's creation, from which a
-// recurrence without a start time counts.
+// recurrence without a start time counts. Its calendars play no part.
 func RequirementsOf(d *job.Definition, created time.Time) Requirements {
 	requirements := Requirements{Authenticates: authenticates(&d.Action)}
-	if plan, err := timetable.Of(d, created); err == nil {
+	if plan, err := timetable.Nominal(d, created, nil); err == nil {
 		requirements.Spacing = plan.Spacing()
 	}
 	return requirements

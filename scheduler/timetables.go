@@ -1,0 +1,52 @@
+package scheduler
+
+import (
+	"context"
+	"slices"
+
+	"almanac/job"
+)
+
+// checkingCalendars returns edit with a check of the calendars that its definition names.
+func (s *Service) checkingCalendars(
+	ctx context.Context, k job.CollectionKey, edit func(current *job.Job) (job.Definition, error),
+) func(current *job.Job) (job.Definition, error) {
+	return func(current *job.Job) (job.Definition, error) {
+		d, err := edit(current)
+		if err == nil && (current == nil || !current.Definition.SameSchedule(&d)) {
+			err = s.checkCalendars(ctx, k, d.Recurrence)
+		}
+		return d, err
+	}
+}
+
+// checkCalendars returns an error of kind [job.KindInvalid] if a recurrence of a job in a collection names a calendar
+// that exists neither there nor in the subscription.
+func (s *Service) checkCalendars(ctx context.Context, k job.CollectionKey, r *job.Recurrence) error {
+	if !r.ByCalendars() {
+		return nil
+	}
+	if !plannedByCalendars {
+		return job.NoCalendars("jobs cannot run by calendars yet: recurrence.exclusions leaves days out")
+	}
+	var names []string
+	for _, scope := range []job.CollectionKey{k, job.SubscriptionScope(k.Subscription)} {
+		registered, err := s.calendarNames(ctx, scope)
+		if err != nil {
+			return s.core.Error(ctx, err, nil)
+		}
+		for _, one := range registered {
+			names = append(names, one.Name)
+		}
+	}
+	for i := range r.Calendars {
+		same := func(name string) bool { return job.NormalizeName(name) == job.NormalizeName(r.Calendars[i].Name) }
+		if !slices.ContainsFunc(names, same) {
+			return job.UnknownCalendar(k, r, i, names)
+		}
+	}
+	return nil
+}
+
+// plannedByCalendars says whether jobs run by calendars.
+const plannedByCalendars = false

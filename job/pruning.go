@@ -14,6 +14,8 @@ type Pruning struct {
 	At    time.Time `json:"at"`
 	By    string    `json:"by,omitempty"` // in at most 512 bytes; "" if it is not known
 	State State     `json:"state"`        // before
+	// the pause that it was in, which goes on if the job is taken back; nil: it was in none
+	Pause *Disabling `json:"pause,omitempty"`
 }
 
 // Until returns when the job deletes itself.

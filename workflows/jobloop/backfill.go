@@ -182,7 +182,8 @@ func (j *loop) backfillAgain(e *execution.Execution) bool {
 	if b == nil || e.Backfill != b.Name || e.MayHaveBeenSent {
 		return false
 	}
-	b.Ahead = append([]time.Time{e.Due}, b.Ahead...)
+	at, _ := slices.BinarySearchFunc(b.Ahead, e.Due, time.Time.Compare)
+	b.Ahead = slices.Insert(slices.Clone(b.Ahead), at, e.Due)
 	b.Begun--
 	return true
 }

@@ -167,3 +167,15 @@ func TestTheLargestBackfillRunsFromRunToRun(t *testing.T) {
 	require.Len(t, w.backfilled(), job.MaxBackfill, "those before the job was created, too")
 	require.Greater(t, len(w.runs), 10)
 }
+
+// Those that a change takes back before they were sent are run again in their order.
+func TestABackfillThatIsTakenBackRunsTheOldestFirst(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, every(minutely))
+	w.update(10*time.Minute+30*time.Second, workflows.UpdateBackfill, backfillOf(0, 10, 4, 0))
+	w.update(10*time.Minute+30*time.Second, workflows.UpdateDisable)
+	w.update(20*time.Minute+30*time.Second, workflows.UpdateEnable)
+	w.run(25 * time.Minute)
+	require.Equal(t, minutes(0, 9), w.backfilled())
+	w.requireSound()
+}

@@ -63,3 +63,20 @@ func TestWhatIsDueAndHasNotStartedIsCancelledWithTheJob(t *testing.T) {
 	require.Equal(t, []string{"Cancelled 1: 00:10:00 to 00:10:00"}, w.dropped())
 	w.requireSound()
 }
+
+func TestAFlexibleWindowDelaysNothingThatIsRecovered(t *testing.T) {
+	t.Parallel()
+	const daily = `"frequency":"day"`
+	delay := delayOf(24 * time.Hour)
+	require.Greater(t, delay, time.Hour, "otherwise the test shows nothing")
+	w := newJobEnv(t, every(daily)+`,"flexibleWindow":"P1D"`)
+	until := newYear.Add(24*time.Hour + 10*time.Second)
+	w.update(delay+time.Minute, workflows.UpdateDisable, stateAs(job.Promise{Until: until, Recover: job.RecoverLatest}))
+	w.run(72 * time.Hour)
+	var at []time.Time
+	for _, s := range w.sent {
+		at = append(at, s.at.UTC())
+	}
+	require.Equal(t, []time.Time{newYear.Add(delay), until, newYear.Add(48*time.Hour + delay)}, at)
+	w.requireSound()
+}

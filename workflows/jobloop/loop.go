@@ -151,7 +151,7 @@ func (j *loop) decide(ctx workflow.Context) {
 		j.generator.refill(ctx)
 		j.recovering(ctx)
 		due, ok := j.Next()
-		if !ok || due.Add(delay).After(workflow.Now(ctx).Add(j.generator.ahead())) ||
+		if !ok || due.Add(j.delayOf(due)).After(workflow.Now(ctx).Add(j.generator.ahead())) ||
 			!j.executions.HeldUntil(workflow.Now(ctx)).IsZero() {
 			break
 		}
@@ -304,7 +304,7 @@ func (j *loop) wakeForNext(now time.Time) time.Time {
 	if !ok || j.situation(next, now).MustWait() {
 		return time.Time{}
 	}
-	wake := next.Add(j.Delay())
+	wake := next.Add(j.delayOf(next))
 	if !j.executions.Crowded() {
 		wake = wake.Add(-j.LeadTime())
 	}
@@ -357,6 +357,14 @@ func (j *loop) leave(ctx workflow.Context) error {
 
 // over reports whether no occurrence is left and all have ended.
 func (j *loop) over() bool { return j.Exhausted() && j.executions.Occurrences() == 0 }
+
+// delayOf returns how long after its due time the next occurrence is to start. One that was held is not delayed.
+func (j *loop) delayOf(due time.Time) time.Duration {
+	if j.Recovery.Of(due) {
+		return 0
+	}
+	return j.Delay()
+}
 
 func (j *loop) overlap() job.OverlapPolicy { return j.Definition.Recurrence.Overlap() }
 

@@ -46,17 +46,21 @@ func (j *loop) stateCommand(name string, s job.State) update {
 
 // setStateAs enables or disables the job as a request says. Disabling a job that is disabled changes what is promised.
 func (j *loop) setStateAs(ctx workflow.Context, s job.State, p *job.Promise) {
-	again := s == job.StateDisabled && j.Definition.State == s && j.DisabledBy != nil
+	again := s == job.StateDisabled && j.Definition.State == s
 	d := j.Definition
 	d.State = s
 	j.replaceAs(ctx, d, "", p)
-	if !again || *p == j.DisabledBy.Promise {
+	since := j.DisabledBy
+	if since == nil { // as it was created
+		since = &job.Disabling{At: workflow.Now(ctx).UTC()}
+	}
+	if !again || *p == since.Promise {
 		return
 	}
 	if p.Recover == "" && j.Held != nil { // what is held stays so
-		p.Recover, p.AtOnce = j.Held.Recover, j.Held.AtOnce
+		p.Recover, p.AtOnce = j.Held.Recover, cmp.Or(p.AtOnce, j.Held.AtOnce)
 	}
-	j.DisabledBy = &job.Disabling{At: j.DisabledBy.At, By: execution.CallerOf(audit.ActorOf(ctx)), Promise: *p}
+	j.DisabledBy = &job.Disabling{At: since.At, By: execution.CallerOf(audit.ActorOf(ctx)), Promise: *p}
 	if j.Held != nil {
 		j.hold(p)
 	} else if !j.CollectionDisabled {
@@ -194,16 +198,30 @@ func (j *loop) endPauses(ctx workflow.Context) {
 	}
 	_ = j.requests.change(ctx, allowed(func(ctx workflow.Context) { // it is never refused
 		j.pauseOver = j.lastOver(workflow.Now(ctx))
-		if p := j.CollectionPause; p != nil && j.CollectionDisabled && p.Ends(workflow.Now(ctx)) {
-			noteEnd(ctx, &plan.Released{Collection: true, Until: p.Until})
-			j.setCollectionState(ctx, true, &p.Promise, nil)
+		// the one that was to end last decides what is held, as it would have without a downtime
+		if own, other := j.DisabledBy, j.CollectionPause; own != nil && other != nil && own.Until.Before(other.Until) {
+			j.endPause(ctx)
 		}
-		if p := j.DisabledBy; p != nil && j.Definition.State == job.StateDisabled && p.Ends(workflow.Now(ctx)) {
-			noteEnd(ctx, &plan.Released{Until: p.Until})
-			j.setStateAs(ctx, job.StateEnabled, &p.Promise)
-		}
+		j.endCollectionPause(ctx)
+		j.endPause(ctx)
 		j.pauseOver = time.Time{}
 	}))
+}
+
+// endPause enables the job if it is disabled until a time that has come.
+func (j *loop) endPause(ctx workflow.Context) {
+	if p := j.DisabledBy; p != nil && j.Definition.State == job.StateDisabled && p.Ends(workflow.Now(ctx)) {
+		noteEnd(ctx, &plan.Released{Until: p.Until})
+		j.setStateAs(ctx, job.StateEnabled, &p.Promise)
+	}
+}
+
+// endCollectionPause takes the collection for enabled if it is disabled until a time that has come.
+func (j *loop) endCollectionPause(ctx workflow.Context) {
+	if p := j.CollectionPause; p != nil && j.CollectionDisabled && p.Ends(workflow.Now(ctx)) {
+		noteEnd(ctx, &plan.Released{Collection: true, Until: p.Until})
+		j.setCollectionState(ctx, true, &p.Promise, nil)
+	}
 }
 
 // lastOver returns when the last of the pauses was to end that are over now.

@@ -376,3 +376,51 @@ func TestWhatCameDueAfterAPauseWasNotHeld(t *testing.T) {
 	require.Equal(t, []string{"Skipped 2: 00:01:00 to 00:02:00"}, w.dropped())
 	w.requireSound()
 }
+
+// Nothing ran from before both pauses were over until now: what is held is decided by the one that ended last, as it
+// would have been.
+func TestOfTwoPausesThatEndedMeanwhileTheLastOneDecides(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		job, collection job.Promise
+		dues            []string // that were held
+	}{
+		"that of the collection": {job.Promise{Until: at(-6), Recover: job.RecoverNone}, job.Promise{Until: at(-4), Recover: job.RecoverAll},
+			[]string{"2025-12-31 23:51:00", "2025-12-31 23:52:00", "2025-12-31 23:53:00", "2025-12-31 23:54:00", "2025-12-31 23:55:00"}},
+		"that of the job": {job.Promise{Until: at(-4), Recover: job.RecoverLatest}, job.Promise{Until: at(-6), Recover: job.RecoverAll},
+			[]string{"2025-12-31 23:55:00"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newJobEnv(t, `"startTime":"2025-12-31T23:00:00Z",`+every(minutely+`,"catchUpWindow":"PT1H"`))
+			w.next.Created, w.next.Decided = at(-10), at(-10)
+			w.next.Definition.State, w.next.DisabledBy = job.StateDisabled, &job.Disabling{At: at(-9), Promise: c.job}
+			w.next.CollectionDisabled, w.next.CollectionPause = true, &job.Disabling{At: at(-9), Promise: c.collection}
+			w.next.Held = &job.Promise{Recover: c.job.Recover}
+			w.run(30 * time.Second)
+			require.Equal(t, append(c.dues, "2025-12-31 23:56:00", "2025-12-31 23:57:00", "2025-12-31 23:58:00", "2025-12-31 23:59:00", "00:00:00"), w.dues())
+			w.requireSound()
+		})
+	}
+}
+
+func TestAJobThatWasCreatedDisabledCanBePaused(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, every(minutely)+`,"state":"disabled"`)
+	a := w.update(150*time.Second, workflows.UpdateDisable, stateAs(job.Promise{Note: "move", Until: at(5), Recover: job.RecoverAll}))
+	w.run(5*time.Minute + time.Second)
+	require.Equal(t, "move", a.ok(t).DisabledBy.Note)
+	require.Equal(t, minutes(3, 5), w.dues())
+	w.requireSound()
+}
+
+func TestHowManyRunAtOnceCanBeChangedDuringAPause(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, every(minutely))
+	w.takes(5 * time.Second)
+	w.update(30*time.Second, workflows.UpdateDisable, stateAs(job.Promise{Recover: job.RecoverAll}))
+	w.update(60*time.Second, workflows.UpdateDisable, stateAs(job.Promise{Until: at(5).Add(-time.Second), AtOnce: 4}))
+	w.run(5*time.Minute + time.Second)
+	require.Equal(t, []string{"00:01:00 00:04:59", "00:02:00 00:04:59", "00:03:00 00:04:59", "00:04:00 00:04:59"}, w.starts()[1:])
+	w.requireSound()
+}

@@ -55,6 +55,10 @@ func (j *loop) prune(ctx workflow.Context) {
 		return
 	}
 	former, before := j.Definition.State, j.Generation
+	var pause *job.Disabling
+	if former == job.StateDisabled && j.DisabledBy.Paused() {
+		pause = j.DisabledBy
+	}
 	if j.Held != nil { // by a pause
 		j.dropHeld(ctx, true)
 		j.Held = nil
@@ -67,7 +71,7 @@ func (j *loop) prune(ctx workflow.Context) {
 	}
 	j.Generation = max(j.Generation, before+1)
 	now := workflow.Now(ctx)
-	j.Pruning = &job.Pruning{At: now.UTC(), By: execution.CallerOf(audit.ActorOf(ctx)), State: former}
+	j.Pruning = &job.Pruning{At: now.UTC(), By: execution.CallerOf(audit.ActorOf(ctx)), State: former, Pause: pause}
 	j.TimetableChanged(now)
 }
 
@@ -78,11 +82,26 @@ func (j *loop) handleRestore(ctx workflow.Context, generation int) (job.Job, err
 			return err
 		}
 		if j.Pruning != nil {
-			j.setState(ctx, j.Pruning.Former())
+			j.takeBack(ctx, j.Pruning)
 		}
 		return nil
 	}))
 	return j.snapshot(), err
+}
+
+// takeBack gives a pruned job the state back that it had. A pause goes on, unless its end has passed.
+func (j *loop) takeBack(ctx workflow.Context, p *job.Pruning) {
+	switch {
+	case p.Pause == nil:
+		j.setState(ctx, p.Former())
+	case p.Pause.Ends(workflow.Now(ctx)):
+		j.setState(ctx, job.StateEnabled)
+	default:
+		j.setState(ctx, job.StateDisabled)
+		promise := p.Pause.Promise
+		j.setStateAs(ctx, job.StateDisabled, &promise)
+		j.DisabledBy = p.Pause
+	}
 }
 
 // expired reports whether the job is to delete itself now.

@@ -164,3 +164,31 @@ func TestAPausedJobThatIsPrunedIsNotEnabledByItself(t *testing.T) {
 	require.NotNil(t, later.Pruning)
 	require.Equal(t, newYear.Add(30*time.Minute+7*day), w.env.Now().UTC().Truncate(time.Second))
 }
+
+// A pause that somebody promised an end ends then, also if the job was pruned by mistake meanwhile.
+func TestAPausedJobThatIsPrunedAndTakenBackIsPausedOn(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		back time.Duration
+		dues []string
+	}{
+		"before its end": {90 * time.Minute, []string{"00:00:00", "03:00:00", "04:00:00"}},
+		"after its end":  {210 * time.Minute, []string{"00:00:00", "04:00:00"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newOwnedEnv(t, every(`"frequency":"hour"`))
+			w.update(10*time.Minute, workflows.UpdateDisable, stateAs(job.Promise{Note: "move", Until: newYear.Add(170 * time.Minute), Recover: job.RecoverNone}))
+			w.prune(30 * time.Minute)
+			back := w.update(c.back, workflows.UpdateRestore)
+			w.run(4*time.Hour + time.Minute)
+			if c.back < 170*time.Minute {
+				require.Equal(t, "move", back.ok(t).DisabledBy.Note)
+			} else {
+				require.Equal(t, job.StateEnabled, back.ok(t).Definition.State)
+			}
+			require.Equal(t, c.dues, w.dues())
+			w.requireSound()
+		})
+	}
+}

@@ -163,6 +163,7 @@ func (x *experiment) run(ctx context.Context) (*record.Log, error) {
 	begin := time.Now().UTC().Add(time.Duration(o.jobs) * 25 * time.Millisecond)
 	jobs := workload.NewJobs(o.jobs, o.herd, begin, o.duration, stream(o.seed, 1))
 	w := workload.New(x.client, x.receiver, jobs, stream(o.seed, 2))
+	w.Promising = workload.NewPromising(o.promises, begin, stream(o.seed, 4))
 	n := &nemesis.Nemesis{
 		Faults: o.faults, Aims: o.aims, Quiet: o.quiet, Down: o.down,
 		System: x.system, Receiver: x.receiver, Workload: w, Random: stream(o.seed, 3), Progress: x.progress,
@@ -170,7 +171,7 @@ func (x *experiment) run(ctx context.Context) (*record.Log, error) {
 	l := &record.Log{Run: record.Run{Seed: o.seed, Form: o.form, Herd: o.herd, Tolerance: o.tolerance}}
 	defer func() {
 		w.AddTo(l)
-		l.Requests = x.receiver.Requests()
+		l.Requests, l.Alerts = x.receiver.Requests(), x.receiver.Told()
 	}()
 	if err := w.Create(ctx); err != nil {
 		return l, err

@@ -22,6 +22,7 @@ type options struct {
 	duration  time.Duration // of the faults; creating, settling and reading come on top
 	jobs      int
 	herd      int // how many of these are due in one second of each minute
+	promises  int // how many jobs there are beside these that are paused, skipped and backfilled
 	faults    []string
 	aims      []string
 	quiet     time.Duration
@@ -93,6 +94,8 @@ func (o *options) addFlags(flags *flag.FlagSet, faults, aims *string) {
 		"how long faults are injected; creating the jobs, settling and reading the histories come on top")
 	flags.IntVar(&o.jobs, "jobs", 200, "number of jobs, 1 to 10000")
 	flags.IntVar(&o.herd, "herd", 0, "how many of the jobs are due in one second of each minute")
+	flags.IntVar(&o.promises, "promises", 40,
+		"number of further jobs that are paused, skipped and backfilled, some with a flexible window")
 	flags.StringVar(faults, "faults", "all", "kinds of fault: all, none or some of "+
 		strings.Join(nemesis.Kinds[system.Cluster], ",")+"; the form one has no slow, blackhole and cut, and postgres "+
 		"no disk. keys encrypts what Temporal stores from the start")
@@ -143,6 +146,9 @@ func (o *options) validate() error {
 	}
 	if o.herd < 0 || o.herd > o.jobs {
 		errs = append(errs, fmt.Errorf("-herd must be between 0 and the number of jobs (got %d)", o.herd))
+	}
+	if o.promises < 0 || o.promises > 1000 {
+		errs = append(errs, fmt.Errorf("-promises must be between 0 and 1000 (got %d)", o.promises))
 	}
 	if o.changes < 0 {
 		errs = append(errs, fmt.Errorf("-changes must be at least 0 (got %g)", o.changes))

@@ -4,6 +4,7 @@ package receiver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -29,6 +30,7 @@ type Receiver struct {
 	mu     sync.Mutex
 	storm  chan struct{} // nil: there is none; closed at its end
 	alerts int           // notifications that were answered
+	told   []record.Alert
 	came   map[string]*collection
 	waiter *waiter
 }
@@ -188,9 +190,45 @@ func (r *Receiver) alert(req *http.Request) {
 			return
 		}
 	}
+	told := alertsIn(req)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.alerts++
+	r.told = append(r.told, told...)
+}
+
+// alertsIn returns the alerts in a notification: one, or those that a digest lists.
+func alertsIn(req *http.Request) []record.Alert {
+	type alert struct {
+		Event            string
+		Job              string
+		JobCollection    string
+		Due, First, Last time.Time
+		Alerts           []json.RawMessage
+	}
+	var event struct{ Data json.RawMessage }
+	var told []record.Alert
+	add := func(text json.RawMessage) (inside []json.RawMessage) {
+		var a alert
+		if json.Unmarshal(text, &a) == nil && a.Event != "" {
+			told = append(told, record.Alert{Collection: a.JobCollection, Name: a.Job, Event: a.Event,
+				Due: a.Due, First: a.First, Last: a.Last, Arrived: time.Now().UTC()})
+		}
+		return a.Alerts
+	}
+	if json.NewDecoder(req.Body).Decode(&event) == nil {
+		for _, text := range add(event.Data) {
+			add(text)
+		}
+	}
+	return told
+}
+
+// Told returns what the receiver was notified of.
+func (r *Receiver) Told() []record.Alert {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.told)
 }
 
 // Alerts returns the number of notifications that were answered.

@@ -16,7 +16,7 @@ func (l *Log) Write(dir string) error {
 		WriteLines(dir, "run", []Run{l.Run}), WriteLines(dir, "requests", l.Requests),
 		WriteLines(dir, "changes", l.Changes),
 		WriteLines(dir, "faults", l.Faults), WriteLines(dir, "reads", l.Reads), WriteLines(dir, "lists", l.Lists),
-		WriteLines(dir, "replays", l.Replays),
+		WriteLines(dir, "replays", l.Replays), WriteLines(dir, "alerts", l.Alerts),
 	)
 }
 
@@ -39,7 +39,7 @@ func ReadLog(dir string) (*Log, error) {
 	err := errors.Join(
 		readLines(dir, "run", &run), readLines(dir, "requests", &l.Requests), readLines(dir, "changes", &l.Changes),
 		readLines(dir, "faults", &l.Faults), readLines(dir, "reads", &l.Reads), readLines(dir, "lists", &l.Lists),
-		readLines(dir, "replays", &l.Replays),
+		readLines(dir, "replays", &l.Replays), readLines(dir, "alerts", &l.Alerts),
 	)
 	if err == nil && len(run) != 1 {
 		err = fmt.Errorf("%s must have one line (got %d)", filepath.Join(dir, "run.jsonl"), len(run))

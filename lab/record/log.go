@@ -19,6 +19,7 @@ type Log struct {
 	Reads    []Read // each job at the end of the run, or before it was deleted
 	Lists    []List
 	Replays  []Replay // those that failed
+	Alerts   []Alert  // what the receiver was notified of, of jobs that are paused
 }
 
 // A Run holds the settings and the phases of a run.
@@ -58,6 +59,9 @@ type Definition struct {
 	CatchUp       bool   // a window of an hour; otherwise none
 	ErrorAction   bool
 	Behaviour     string // of the receiver; see receiver.decide
+
+	Promises bool          // it is paused, skipped and backfilled; see promises.go
+	Window   time.Duration // its flexibleWindow
 }
 
 // The actions of a job.
@@ -114,6 +118,10 @@ type Change struct {
 	Kind       string
 	Definition *Definition // the new definition; nil: it stays the same
 	Tries      []Try
+
+	Promise  *Promise  `json:",omitempty"` // of Pause, Resume and the like
+	Which    *Which    `json:",omitempty"` // of SkipSome and UnskipSome
+	Backfill *Backfill `json:",omitempty"` // of BeginBackfill and ChangeBackfill
 }
 
 // A Try is one request of a change.
@@ -274,6 +282,9 @@ type Entry struct {
 	Retry      int // 0 for the first attempt
 	Repeat     int
 	Action     string // MainAction or ErrorAction
+	Planned    time.Time
+	Recovered  bool
+	Backfill   string
 }
 
 // A List is the API's list of a collection's jobs.

@@ -61,6 +61,9 @@ func forbids(j *record.JobLog, i int, r *record.Request) bool {
 		if ofLaterManualRun(j, r, change) {
 			return false
 		}
+		if b := j.BackfillOf(r.Due); b != nil { // the change ends those before it, but for what has begun
+			return false
+		}
 		return r.Due.Before(issued) || !dueSince(j, i, r)
 	case record.Disable, record.DisableCollection:
 		if ofLaterManualRun(j, r, change) {

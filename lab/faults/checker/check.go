@@ -30,12 +30,17 @@ const (
 	Late       = "15 late"
 	CatchUp    = "catch-up"
 	CutOff     = "cut off"
+	OneEntry   = "17 one entry"
+	Pauses     = "pause"
+	Skips      = "skip"
+	Backfills  = "backfill"
+	Windows    = "flexible window"
 	Unanswered = "unanswered"
 )
 
 // Laws are all laws, in the order of the report.
 var Laws = []string{NoLoss, OneID, Duplicates, Early, Retries, Counts, Disabled, Updated, Deleted, Reads, Replays,
-	Late, CatchUp, CutOff, Unanswered}
+	Late, OneEntry, Pauses, Skips, Backfills, Windows, CatchUp, CutOff, Unanswered}
 
 // A Violation is a violation of a law, or something that looks like one and is excused.
 type Violation struct {
@@ -64,11 +69,16 @@ type checker struct {
 func Check(l *record.Log) *Verdict {
 	c := &checker{log: l, jobs: l.Jobs()}
 	for _, j := range c.jobs {
-		c.checkOccurrences(j)
+		if j.Promising() {
+			c.checkPromises(j)
+		} else {
+			c.checkOccurrences(j)
+			c.checkDropped(j)
+			c.checkCatchUp(j)
+		}
+		c.checkOneEntry(j)
 		c.checkManualRuns(j)
-		c.checkDropped(j)
 		c.checkNeverArrived(j)
-		c.checkCatchUp(j)
 		c.checkIDs(j)
 		c.checkEarly(j)
 		c.checkLate(j)
@@ -80,6 +90,7 @@ func Check(l *record.Log) *Verdict {
 		c.checkRead(j)
 		c.checkCreated(j)
 	}
+	c.checkAlerts()
 	c.checkSharedIDs()
 	c.checkLists()
 	c.checkAnswers()

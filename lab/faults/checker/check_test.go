@@ -120,7 +120,7 @@ func allCases() []testCase {
 	return slices.Concat(
 		lossCases(), neverArrivedCases(), manualRunCases(), createCases(), idCases(), repeatCases(), retryCases(),
 		errorActionCases(), countCases(), changeCases(), listCases(), lateCases(), catchUpCases(), cutCases(),
-		answerCases(),
+		answerCases(), entryCases(), pauseCases(), skipCases(), backfillCases(), windowCases(),
 	)
 }
 

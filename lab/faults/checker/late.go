@@ -30,7 +30,7 @@ const (
 // one.
 func (c *checker) checkLate(j *record.JobLog) {
 	for _, s := range j.Spans() {
-		if !s.Active {
+		if !s.Active || j.Promising() {
 			continue
 		}
 		for _, due := range s.Definition.Due(s.From.Add(newTime), s.To) {

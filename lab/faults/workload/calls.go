@@ -16,9 +16,8 @@ import (
 // makeChange makes one try of a change, by the API with that number, and waits until it is applied. body is that of
 // the request, nil for a change that has none.
 func makeChange(
-	ctx context.Context, c *client.Client, api int, kind string, j record.Job, body client.Object,
+	ctx context.Context, c *client.Client, api int, method, path string, body client.Object,
 ) record.Try {
-	method, path := changeRequest(kind, j)
 	t, a := try(ctx, c, api, method, path, body)
 	if t.Status == http.StatusAccepted {
 		return awaitOperation(ctx, c, t, a.Header.Get("Location"))

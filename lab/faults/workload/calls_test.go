@@ -85,7 +85,7 @@ func TestAChangeThatIsAcceptedIsAnsweredWhenItsOperationEnds(t *testing.T) {
 		}
 	}))
 	defer s.Close()
-	try := makeChange(t.Context(), client.New("", s.URL), 0, record.DisableCollection, record.Job{Collection: "c"}, nil)
+	try := makeChange(t.Context(), client.New("", s.URL), 0, http.MethodPost, "/jobCollections/c/disable", nil)
 	require.Equal(t, http.StatusOK, try.Status)
 	require.EqualValues(t, 2, polls.Load())
 }
@@ -94,7 +94,7 @@ func TestAChangeWithoutAnAnswerHasStatusZero(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.NotFoundHandler())
 	s.Close()
-	try := makeChange(t.Context(), client.New("", s.URL), 0, record.Delete, job, nil)
+	try := makeChange(t.Context(), client.New("", s.URL), 0, http.MethodDelete, jobPath(job), nil)
 	require.Zero(t, try.Status)
 	require.NotEmpty(t, try.Error)
 	require.True(t, try.Unanswered())

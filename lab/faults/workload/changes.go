@@ -160,10 +160,17 @@ func (w *Workload) ChangeOnce(ctx context.Context, number int, j *Job) record.Tr
 	d.Version++
 	switch number % 5 {
 	case 3:
-		return makeChange(ctx, w.client, number, record.Disable, j.ID, client.Properties(object{"state": "disabled"}))
+		return w.changeOnce(ctx, number, record.Disable, j.ID, client.Properties(object{"state": "disabled"}))
 	case 4:
-		return makeChange(ctx, w.client, number, record.Delete, j.ID, nil)
+		return w.changeOnce(ctx, number, record.Delete, j.ID, nil)
 	}
-	return makeChange(ctx, w.client, number, record.ChangeAction, j.ID,
+	return w.changeOnce(ctx, number, record.ChangeAction, j.ID,
 		client.Properties(object{"action": action(w.receiver, j.ID, d)}))
+}
+
+func (w *Workload) changeOnce(
+	ctx context.Context, api int, kind string, j record.Job, body client.Object,
+) record.Try {
+	method, path := changeRequest(kind, j)
+	return makeChange(ctx, w.client, api, method, path, body)
 }

@@ -19,6 +19,8 @@ type Job struct {
 	Definition record.Definition
 
 	inHerd bool // one of many that are due in the same second
+
+	promises // of those that are paused, skipped and backfilled
 }
 
 // collections is the number of collections that the jobs are spread over. The last one has a tenth of the
@@ -32,6 +34,9 @@ func Collections() []string {
 	var names []string
 	for i := range collections {
 		names = append(names, collectionName(i))
+	}
+	for i := range promiseCollections {
+		names = append(names, promiseCollection(i))
 	}
 	return names
 }
@@ -177,7 +182,16 @@ func definitionBody(r *receiver.Receiver, j record.Job, d record.Definition) obj
 		}
 		p["recurrence"] = recurrence
 	}
-	if notifies(j) {
+	if d.Window > 0 {
+		p["flexibleWindow"] = seconds(d.Window)
+	}
+	switch {
+	case d.Promises:
+		p["notifications"] = []object{{"on": []string{"missed", "late"}, "lateBy": seconds(lateBy), "target": object{
+			"type": "Http", "request": object{"method": "POST", "uri": r.AlertURI(j)},
+			"retryPolicy": object{"retryType": "fixed", "retryInterval": "PT15S", "retryCount": 2},
+		}}}
+	case notifies(j):
 		p["notifications"] = []object{{"on": []string{"failed", "recovered"}, "target": object{
 			"type": "Http", "request": object{"method": "POST", "uri": r.AlertURI(j)},
 			"retryPolicy": object{"retryType": "fixed", "retryInterval": "PT15S", "retryCount": 2},

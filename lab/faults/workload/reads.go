@@ -54,6 +54,9 @@ type historyPage struct {
 			RetryCount            int       `json:"retryCount"`
 			RepeatCount           int       `json:"repeatCount"`
 			ActionName            string    `json:"actionName"`
+			PlannedStart          time.Time `json:"plannedStart"`
+			Recovered             bool      `json:"recovered"`
+			Backfill              string    `json:"backfill"`
 		} `json:"properties"`
 	} `json:"value"`
 	NextLink *string `json:"nextLink"`
@@ -97,6 +100,7 @@ func readHistory(ctx context.Context, c *client.Client, j record.Job) ([]record.
 			e := record.Entry{
 				Start: p.StartTime, End: p.EndTime, Due: p.ExpectedExecutionTime, Status: p.Status, Message: p.Message,
 				Retry: p.RetryCount, Repeat: p.RepeatCount, Action: record.MainAction,
+				Planned: p.PlannedStart, Recovered: p.Recovered, Backfill: p.Backfill,
 			}
 			if p.ActionName == "ErrorAction" {
 				e.Action = record.ErrorAction

@@ -20,7 +20,8 @@ import (
 
 // A Workload creates and changes jobs. Its methods may be called concurrently.
 type Workload struct {
-	Jobs []*Job // created at the beginning
+	Jobs      []*Job // created at the beginning
+	Promising []*Job // likewise; they are paused, skipped and backfilled
 
 	client   *client.Client
 	receiver *receiver.Receiver
@@ -72,9 +73,18 @@ func (w *Workload) change(
 func (w *Workload) try(
 	ctx context.Context, kind string, j record.Job, d *record.Definition, body client.Object, tries int,
 ) record.Outcome {
-	change := &record.Change{Job: j, Kind: kind, Definition: d}
+	method, path := changeRequest(kind, j)
+	return w.repeat(ctx, &record.Change{Job: j, Kind: kind, Definition: d}, tries, func(n int) record.Try {
+		return makeChange(ctx, w.client, n+len(j.Name), method, path, body)
+	})
+}
+
+// repeat makes a change by tries, up to a number of them, until its outcome is known.
+func (w *Workload) repeat(
+	ctx context.Context, change *record.Change, tries int, try func(n int) record.Try,
+) record.Outcome {
 	for n := range tries {
-		t := makeChange(ctx, w.client, n+len(j.Name), kind, j, body)
+		t := try(n)
 		w.mu.Lock()
 		change.Tries = append(change.Tries, t)
 		if n == 0 {
@@ -97,7 +107,8 @@ func (w *Workload) Create(ctx context.Context) error {
 			return err
 		}
 	}
-	wait.Calls(len(w.Jobs), 4, func(i int) { w.create(ctx, w.Jobs[i], maxTries) })
+	all := slices.Concat(w.Jobs, w.Promising)
+	wait.Calls(len(all), 4, func(i int) { w.create(ctx, all[i], maxTries) })
 	return ctx.Err()
 }
 
@@ -117,6 +128,9 @@ func (w *Workload) Run(ctx, base context.Context, perMinute float64) {
 	w.open.Go(func() { w.readLists(ctx) })
 	if perMinute > 0 {
 		w.open.Go(func() { w.changeAtRandom(ctx, base, time.Duration(float64(time.Minute)/perMinute)) })
+	}
+	if len(w.Promising) > 0 {
+		w.runPromises(ctx, base)
 	}
 }
 
@@ -160,7 +174,7 @@ func (w *Workload) Freeze(ctx context.Context) error {
 // IDs returns the incarnations of all jobs, also of those created for faults. No change may be under way.
 func (w *Workload) IDs() []record.Job {
 	var ids []record.Job
-	for _, j := range slices.Concat(w.Jobs, w.added) {
+	for _, j := range slices.Concat(w.Jobs, w.Promising, w.added) {
 		ids = append(ids, j.ID)
 	}
 	return ids
@@ -170,7 +184,7 @@ func (w *Workload) IDs() []record.Job {
 func (w *Workload) Changes() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.changes) - len(w.Jobs)
+	return len(w.changes) - len(w.Jobs) - len(w.Promising)
 }
 
 // AddTo adds the changes, the lists and the reads to a log.

@@ -131,6 +131,9 @@ func TestEveryCallReportsItsFailure(t *testing.T) {
 		previewBackfill: func(context.Context, job.Key, job.BackfillRequest) (job.BackfillPreview, error) {
 			return job.BackfillPreview{}, err
 		},
+		previewCollection: func(context.Context, job.CollectionKey, job.CollectionState, job.Promise) (preview.HeldOfCollection, error) {
+			return preview.HeldOfCollection{}, err
+		},
 		previewState: func(context.Context, job.Key, job.State, job.Promise) (preview.Held, error) {
 			return preview.Held{}, err
 		},

@@ -47,6 +47,7 @@ type fake struct {
 	backfill          func(ctx context.Context, k job.Key, r job.BackfillRequest) (job.Job, error)
 	changeBackfill    func(ctx context.Context, k job.Key, name string, a job.BackfillAction) (job.Job, error)
 	previewBackfill   func(ctx context.Context, k job.Key, r job.BackfillRequest) (job.BackfillPreview, error)
+	previewCollection func(ctx context.Context, k job.CollectionKey, s job.CollectionState, p job.Promise) (preview.HeldOfCollection, error)
 	previewState      func(ctx context.Context, k job.Key, s job.State, p job.Promise) (preview.Held, error)
 	unskip            func(ctx context.Context, k job.Key, r job.SkipRequest) (job.Job, error)
 	setJobState       func(ctx context.Context, k job.Key, state job.State) (job.Job, error)
@@ -265,6 +266,12 @@ func (f *fake) PreviewBackfill(ctx context.Context, k job.Key, r job.BackfillReq
 
 func (f *fake) PreviewState(ctx context.Context, k job.Key, s job.State, p job.Promise) (preview.Held, error) {
 	return f.previewState(ctx, k, s, p)
+}
+
+func (f *fake) PreviewCollectionState(
+	ctx context.Context, k job.CollectionKey, s job.CollectionState, p job.Promise,
+) (preview.HeldOfCollection, error) {
+	return f.previewCollection(ctx, k, s, p)
 }
 
 func (f *fake) UnskipOccurrences(ctx context.Context, k job.Key, r job.SkipRequest) (job.Job, error) {

@@ -205,6 +205,11 @@ func (m *backend) scheduler(t testing.TB) *fake {
 		previewBackfill: func(context.Context, job.Key, job.BackfillRequest) (job.BackfillPreview, error) {
 			return job.BackfillPreview{Total: 7}, m.err
 		},
+		previewCollection: func(_ context.Context, k job.CollectionKey, _ job.CollectionState, _ job.Promise) (all preview.HeldOfCollection, _ error) {
+			all.Add(k.Job("one"), &preview.Held{Count: 2, Runs: 1, AtOnce: 1})
+			all.Add(k.Job("two"), &preview.Held{Count: 3, Runs: 3, AtOnce: 2, More: true})
+			return all, m.err
+		},
 		previewState: func(context.Context, job.Key, job.State, job.Promise) (preview.Held, error) {
 			return preview.Held{Count: 1, Runs: 1, AtOnce: 1, Occurrences: []preview.HeldOccurrence{{Due: at("2026-01-02T00:00:00Z"), Runs: true}}}, m.err
 		},

@@ -22,6 +22,10 @@ import (
 type Pauses interface {
 	// PreviewState returns which occurrences of a job would be held, or are held, and what would become of them.
 	PreviewState(ctx context.Context, k job.Key, s job.State, p job.Promise) (preview.Held, error)
+	// PreviewCollectionState returns that for the jobs of a collection.
+	PreviewCollectionState(
+		ctx context.Context, k job.CollectionKey, s job.CollectionState, p job.Promise,
+	) (preview.HeldOfCollection, error)
 }
 
 func (s *server) enableJob(c *gin.Context, k job.Key) error {
@@ -45,23 +49,50 @@ func (s *server) setJobState(
 
 // previewPause answers with what disabling or enabling a job holds and runs.
 func (s *server) previewPause(c *gin.Context, k job.Key) error {
-	values, err := odata.ParseQuery(c.Request.URL.RawQuery)
+	disables, p, err := s.pausing(c)
 	if err != nil {
 		return err
 	}
-	state, ok := map[string]job.State{"enable": job.StateEnabled, "disable": job.StateDisabled, "": job.StateDisabled}[values.Get("action")]
-	if !ok || len(values["action"]) > 1 || values.Has("action") && values.Get("action") == "" {
-		return badQuery("action", fields.Unsupported, values.Get("action"), "enable or disable")
-	}
-	p, err := s.promise(c, state == job.StateDisabled)
-	if err != nil {
-		return err
+	state := job.StateEnabled
+	if disables {
+		state = job.StateDisabled
 	}
 	held, err := s.scheduler.PreviewState(c.Request.Context(), k, state, p)
 	if err != nil {
 		return err
 	}
 	return answer.JSON(c, http.StatusOK, resource.NewHeld(&held))
+}
+
+// previewCollectionPause answers with what disabling or enabling a collection holds and runs of its jobs.
+func (s *server) previewCollectionPause(c *gin.Context, k job.CollectionKey) error {
+	disables, p, err := s.pausing(c)
+	if err != nil {
+		return err
+	}
+	state := job.CollectionEnabled
+	if disables {
+		state = job.CollectionDisabled
+	}
+	held, err := s.scheduler.PreviewCollectionState(c.Request.Context(), k, state, p)
+	if err != nil {
+		return err
+	}
+	return answer.JSON(c, http.StatusOK, resource.NewHeldOfCollection(&held))
+}
+
+// pausing returns whether a query asks about disabling, and what it says of that or of enabling.
+func (s *server) pausing(c *gin.Context) (disables bool, p job.Promise, err error) {
+	values, err := odata.ParseQuery(c.Request.URL.RawQuery)
+	if err != nil {
+		return false, p, err
+	}
+	disables, ok := map[string]bool{"enable": false, "disable": true, "": true}[values.Get("action")]
+	if !ok || len(values["action"]) > 1 || values.Has("action") && values.Get("action") == "" {
+		return false, p, badQuery("action", fields.Unsupported, values.Get("action"), "enable or disable")
+	}
+	p, err = s.promise(c, disables)
+	return disables, p, err
 }
 
 func (s *server) enableCollection(c *gin.Context, k job.CollectionKey) error {

@@ -152,6 +152,8 @@ func (s *server) collectionRoutes() []endpoint {
 			to(s.enableCollection)},
 		{inGroup, post, collection + "/disable", "Disable a job collection", at(access.DisableCollections), disabling,
 			to(s.disableCollection)},
+		{inGroup, post, collection + "/previewPause", "See what disabling or enabling a job collection holds and runs",
+			at(access.ReadJobs), pausing, to(s.previewCollectionPause)},
 		{inGroup, post, collection + rerun, "Run the jobs of a job collection again that failed", run, namedPages,
 			to(s.rerunJobs)},
 		{inGroup, get, collection + "/notifications", "List what became of notifications", read, nothing,

@@ -47,7 +47,7 @@ var types = map[string]any{
 	"JobHistoryDefinition": client.History{}, "JobHistoryDefinitionProperties": client.HistoryProperties{},
 	"Change": client.Change{}, "ChangeProperties": client.ChangeProperties{}, "Difference": client.Difference{},
 	"LastDay": client.Day{},
-	"Held":    client.Held{}, "Disabled": client.Disabled{},
+	"Held":    client.Held{}, "HeldOfCollection": client.HeldOfCollection{}, "HeldJob": client.HeldJob{}, "Disabled": client.Disabled{},
 	"Backfill": client.Backfill{}, "BackfillPreview": client.BackfillPreview{},
 	"JobTrial": client.Trial{}, "WorkerList": client.Workers{}, "Worker": client.Worker{}, "TimeSpan": client.TimeSpan{}, "JobSummary": client.Summary{}, "JobDigest": client.Digest{}, "Owner": client.Owner{}, "BulkQuestion": client.BulkQuestion{}, "BulkPreview": client.BulkPreview{}, "BulkJob": client.BulkJob{}, "BulkResult": client.BulkResult{}, "JobChangePreview": client.ChangePreview{}, "JobChangeRun": client.ChangeRun{}, "Forecast": client.Forecast{}, "ForecastStep": client.ForecastStep{}, "ForecastSecond": client.ForecastSecond{},
 	"ForecastFullest": client.ForecastFullest{}, "ForecastCount": client.ForecastCount{}, "RerunResult": client.Rerun{}, "UpcomingDefinition": client.Upcoming{}, "OperationStatus": client.Operation{},
@@ -213,6 +213,9 @@ var calls = map[string]func(context.Context, *client.Client) error{
 	"Jobs_ListBackfills": func(ctx context.Context, c *client.Client) error { return second(c.Backfills(ctx, "c", "j")) },
 	"Jobs_ChangeBackfill": func(ctx context.Context, c *client.Client) error {
 		return second(c.ChangeBackfill(ctx, "c", "j", "b", "end"))
+	},
+	"JobCollections_PreviewPause": func(ctx context.Context, c *client.Client) error {
+		return second(c.PreviewCollectionPause(ctx, "c", "enable", client.Pause{Recover: client.RecoverLatest}))
 	},
 	"Jobs_PreviewPause": func(ctx context.Context, c *client.Client) error {
 		return second(c.PreviewPause(ctx, "c", "j", "disable", client.Pause{Until: time.Unix(1e10, 0), Recover: client.RecoverAll, AtOnce: 3}))

@@ -84,6 +84,38 @@ func (c *Client) PreviewPause(ctx context.Context, collection, name, action stri
 	return found, err
 }
 
+// HeldOfCollection is what a pause of a collection holds of its jobs, and what becomes of it.
+type HeldOfCollection struct {
+	Jobs     int       `json:"jobs"`    // that were asked
+	Holding  int       `json:"holding"` // those of which something is held
+	Held     int       `json:"held"`
+	Runs     int       `json:"runs"`           // how many of what is held run at the end
+	LeftOut  int       `json:"leftOut"`        // and how many do not
+	More     bool      `json:"more,omitempty"` // more are held of some job than were counted
+	Complete bool      `json:"complete"`       // all jobs were asked, and answered
+	Most     []HeldJob `json:"most"`           // up to 100 of those of which something is held, those of which the most runs first
+}
+
+// A HeldJob is what is held of a job of a collection.
+type HeldJob struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"` // with that of the collection
+	Held    int    `json:"held"`
+	Runs    int    `json:"runs"`
+	LeftOut int    `json:"leftOut"`
+	AtOnce  int    `json:"atOnce"`
+	More    bool   `json:"more,omitempty"`
+}
+
+// PreviewCollectionPause returns what disabling a job collection would hold, or enabling it would run. The action is
+// enable or disable.
+func (c *Client) PreviewCollectionPause(ctx context.Context, name, action string, as Pause) (HeldOfCollection, error) {
+	query := as.query()
+	query.Set("action", action)
+	found, _, err := post[HeldOfCollection](ctx, c, c.collectionAt(name, "previewPause"), query)
+	return found, err
+}
+
 // EnableCollection has the jobs of a job collection continue by their own state. A nil operation means that it is done.
 func (c *Client) EnableCollection(ctx context.Context, name string) (*Operation, error) {
 	return c.EnableCollectionAs(ctx, name, Pause{})

@@ -58,6 +58,7 @@ func tryOuts(target string) []operation {
 		{"Jobs_Skip", here, "", notNext},
 		{"Jobs_Unskip", here, "", notNext},
 		{"Jobs_PreviewPause", here, "", ok},
+		{"JobCollections_PreviewPause", here, "", ok},
 		{"JobCollections_BindOwner", here, `{"id":"5f0a9d1e-6f2b-4c1e-9d3a-2b7c8e4f1a60","collections":["` + here["jobCollectionName"] + `"]}`, ok},
 		{"Jobs_Prune", here, `{"owner":"5f0a9d1e-6f2b-4c1e-9d3a-2b7c8e4f1a60"}`, []string{"409"}}, // the job has no owner
 		{"Jobs_Restore", here, "", ok},

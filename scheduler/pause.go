@@ -2,8 +2,10 @@ package scheduler
 
 import (
 	"context"
+	"time"
 
 	"almanac/job"
+	"almanac/job/listing"
 	"almanac/job/preview"
 )
 
@@ -17,4 +19,42 @@ func (s *Service) PreviewState(
 		return held, err
 	}
 	return preview.OfState(&j, state, &p, s.core.Now())
+}
+
+// heldTime is how long jobs are asked what is held of them; what is missing then is said to be.
+const heldTime = 20 * time.Second
+
+// heldPage is how many jobs are asked in a page.
+const heldPage = 500
+
+// PreviewCollectionState is [Service.PreviewState] for all jobs of a collection that is enabled or disabled. It says how
+// many there are of which it knows that, if some do not answer or there are too many for a request.
+func (s *Service) PreviewCollectionState(
+	ctx context.Context, k job.CollectionKey, state job.CollectionState, p job.Promise,
+) (all preview.HeldOfCollection, err error) {
+	deadline := s.core.Now().Add(heldTime)
+	all = preview.HeldOfCollection{Complete: true}
+	page := listing.Page{Top: heldPage}
+	for {
+		jobs, next, err := s.Jobs(ctx, k, page)
+		if err != nil {
+			return all, err
+		}
+		for i := range jobs {
+			one := p
+			held, err := preview.OfCollection(&jobs[i], state, &one, s.core.Now())
+			if jobs[i].Unread != "" || err != nil {
+				all.Complete = false
+				continue
+			}
+			all.Add(jobs[i].Key, &held)
+		}
+		if page.After = next; next == "" {
+			return all, nil
+		}
+		if s.core.Now().After(deadline) {
+			all.Complete = false
+			return all, nil
+		}
+	}
 }

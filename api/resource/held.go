@@ -29,3 +29,39 @@ func NewHeld(h *preview.Held) Held {
 	}
 	return r
 }
+
+// A HeldOfCollection is what a pause of a collection holds of its jobs, and what becomes of it.
+type HeldOfCollection struct {
+	Jobs     int       `json:"jobs"`
+	Holding  int       `json:"holding"`
+	Held     int       `json:"held"`
+	Runs     int       `json:"runs"`
+	LeftOut  int       `json:"leftOut"`
+	More     bool      `json:"more,omitempty"`
+	Complete bool      `json:"complete"`
+	Most     []HeldJob `json:"most"`
+}
+
+// A HeldJob is what is held of a job.
+type HeldJob struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Held    int    `json:"held"`
+	Runs    int    `json:"runs"`
+	LeftOut int    `json:"leftOut"`
+	AtOnce  int    `json:"atOnce"`
+	More    bool   `json:"more,omitempty"`
+}
+
+// NewHeldOfCollection returns the form of what a pause of a collection holds.
+func NewHeldOfCollection(h *preview.HeldOfCollection) HeldOfCollection {
+	r := HeldOfCollection{
+		Jobs: h.Jobs, Holding: h.Holding, Held: h.Held, Runs: h.Runs, LeftOut: h.Held - h.Runs, More: h.More,
+		Complete: h.Complete, Most: make([]HeldJob, len(h.Most)),
+	}
+	for i, j := range h.Most {
+		r.Most[i] = HeldJob{ID: j.Key.ARMID(), Name: jobName(j.Key), Held: j.Count, Runs: j.Runs, LeftOut: j.Count - j.Runs,
+			AtOnce: j.AtOnce, More: j.More}
+	}
+	return r
+}

@@ -346,6 +346,13 @@ func (m *Memory) PreviewState(context.Context, job.Key, job.State, job.Promise) 
 	return preview.Held{AtOnce: 1}, nil
 }
 
+// PreviewCollectionState holds nothing.
+func (m *Memory) PreviewCollectionState(
+	context.Context, job.CollectionKey, job.CollectionState, job.Promise,
+) (preview.HeldOfCollection, error) {
+	return preview.HeldOfCollection{Complete: true}, nil
+}
+
 // UnskipOccurrences returns the job.
 func (m *Memory) UnskipOccurrences(ctx context.Context, k job.Key, _ job.SkipRequest) (job.Job, error) {
 	return m.Job(ctx, k)

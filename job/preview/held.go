@@ -1,6 +1,8 @@
 package preview
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"almanac/job"
@@ -14,6 +16,42 @@ type Held struct {
 	AtOnce      int  // how many of those at once
 	More        bool // there are more than were counted
 	Occurrences []HeldOccurrence
+}
+
+// A HeldOfCollection is what a pause of a collection holds of its jobs, and what becomes of it.
+type HeldOfCollection struct {
+	Jobs     int // that were asked
+	Holding  int // those of which something is held
+	Held     int // occurrences of all of them
+	Runs     int
+	More     bool      // of some job there are more than were counted
+	Complete bool      // all jobs were asked, and answered
+	Most     []HeldJob // those of which the most occurrences run, or else are held, first
+}
+
+// A HeldJob is what is held of a job.
+type HeldJob struct {
+	Key job.Key
+	Held
+}
+
+// maxHeldJobs is how many jobs are listed.
+const maxHeldJobs = 100
+
+// Add adds what is held of a job.
+func (c *HeldOfCollection) Add(k job.Key, h *Held) {
+	c.Jobs++
+	if h.Count == 0 {
+		return
+	}
+	c.Holding, c.Held, c.Runs, c.More = c.Holding+1, c.Held+h.Count, c.Runs+h.Runs, c.More || h.More
+	order := func(a, b HeldJob) int { return cmp.Or(b.Runs-a.Runs, b.Count-a.Count) }
+	at := len(c.Most)
+	for at > 0 && order(HeldJob{k, *h}, c.Most[at-1]) < 0 {
+		at--
+	}
+	c.Most = slices.Insert(c.Most, at, HeldJob{k, *h})
+	c.Most = c.Most[:min(len(c.Most), maxHeldJobs)]
 }
 
 // A HeldOccurrence is one of the newest occurrences that are held.
@@ -31,6 +69,23 @@ const (
 // OfState returns which occurrences of a job are held if it is enabled or disabled now as p says, and what becomes of
 // them. The error means that this program cannot read its recurrence.
 func OfState(j *job.Job, state job.State, p *job.Promise, now time.Time) (Held, error) {
+	if state == job.StateDisabled {
+		return heldIf(j, p, now, (*holding).disable)
+	}
+	return heldIf(j, p, now, (*holding).enable)
+}
+
+// OfCollection is [OfState] for a job whose collection is enabled or disabled. What a job holds that is disabled itself
+// is decided when that is enabled.
+func OfCollection(j *job.Job, state job.CollectionState, p *job.Promise, now time.Time) (Held, error) {
+	if state == job.CollectionEnabled {
+		return heldIf(j, p, now, (*holding).enableCollection)
+	}
+	return heldIf(j, p, now, (*holding).disableCollection)
+}
+
+// heldIf returns what is held if which says that something is.
+func heldIf(j *job.Job, p *job.Promise, now time.Time, which func(*holding, *job.Job) bool) (Held, error) {
 	t, err := timetable.Of(&j.Definition, j.Created)
 	if err != nil || j.Definition.State.Final() {
 		return Held{AtOnce: max(1, p.AtOnce)}, err
@@ -39,13 +94,7 @@ func OfState(j *job.Job, state job.State, p *job.Promise, now time.Time) (Held, 
 	if r := j.Definition.Recurrence; r != nil && r.Count > 0 {
 		h.left = max(0, r.Count-j.Started)
 	}
-	var holds bool
-	if state == job.StateDisabled {
-		holds = h.disable(j)
-	} else {
-		holds = h.enable(j)
-	}
-	if !holds {
+	if !which(&h, j) {
 		return Held{AtOnce: max(1, p.AtOnce)}, nil
 	}
 	return h.held(), nil
@@ -88,8 +137,13 @@ func (h *holding) enable(j *job.Job) bool {
 		h.promise = chosen(&j.CollectionPause.Promise, j.Held)
 		return j.Held != nil
 	}
+	return h.decides(j, j.DisabledBy.Promised())
+}
+
+// decides reports whether something is decided of a job that is to be active, by the request or else as was promised.
+func (h *holding) decides(j *job.Job, promised *job.Promise) bool {
 	asked := h.promise.Recover != ""
-	if h.promise = chosen(h.promise, j.DisabledBy.Promised(), j.Held); j.Held != nil || asked || h.promise.Keep() > 0 {
+	if h.promise = chosen(h.promise, promised, j.Held); j.Held != nil || asked || h.promise.Keep() > 0 {
 		return true
 	}
 	if j.Definition.Recurrence != nil {
@@ -97,6 +151,34 @@ func (h *holding) enable(j *job.Job) bool {
 	}
 	h.promise = &job.Promise{Recover: job.RecoverLatest} // its time may have passed: then it runs at once
 	return true
+}
+
+// disableCollection reports whether something is held if the job's collection is disabled.
+func (h *holding) disableCollection(j *job.Job) bool {
+	switch {
+	case j.Held != nil && (j.CollectionDisabled || j.Definition.State == job.StateDisabled): // and stays so
+		h.promise = chosen(h.promise, j.Held)
+	case !h.promise.Holds(), j.Definition.State == job.StateDisabled:
+		return false
+	case j.CollectionDisabled:
+		h.from = h.until
+	}
+	if h.until = h.promise.Until; !h.until.IsZero() {
+		h.until = h.until.Add(-time.Second)
+	}
+	return true
+}
+
+// enableCollection reports whether something is held that is decided if the job's collection is enabled.
+func (h *holding) enableCollection(j *job.Job) bool {
+	switch {
+	case !j.CollectionDisabled, j.Definition.State == job.StateDisabled && j.DisabledBy.Paused():
+		return false
+	case j.Definition.State == job.StateDisabled: // it is left out
+		h.promise = &job.Promise{}
+		return j.Held != nil
+	}
+	return h.decides(j, j.CollectionPause.Promised())
 }
 
 // chosen returns the promise that says what becomes of what is held: the first one that says something, with the number

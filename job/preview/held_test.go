@@ -1,6 +1,7 @@
 package preview_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -84,4 +85,73 @@ func TestWhatAChangeOfStateHolds(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestWhatAChangeOfTheCollectionHolds(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
+	all := &job.Promise{Recover: job.RecoverAll, AtOnce: 3}
+	paused := func(r job.Recover) *job.Disabling {
+		return &job.Disabling{At: start, Promise: job.Promise{Until: at(60), Recover: r}}
+	}
+	for name, c := range map[string]struct {
+		change             func(j *job.Job)
+		state              job.CollectionState
+		promise            job.Promise
+		held, runs, atOnce int
+	}{
+		"enabled already": {func(*job.Job) {}, job.CollectionEnabled, *all, 0, 0, 3},
+		"as was promised": {func(j *job.Job) {
+			j.CollectionDisabled, j.CollectionPause, j.Held = true, paused(job.RecoverLatest), &job.Promise{Recover: job.RecoverLatest}
+		}, job.CollectionEnabled, job.Promise{}, 9, 1, 1},
+		"otherwise": {func(j *job.Job) {
+			j.CollectionDisabled, j.CollectionPause, j.Held = true, paused(job.RecoverLatest), &job.Promise{Recover: job.RecoverLatest}
+		}, job.CollectionEnabled, *all, 9, 9, 3},
+		"disabled plainly": {func(j *job.Job) { j.CollectionDisabled = true }, job.CollectionEnabled, job.Promise{}, 0, 0, 1},
+		"a job that is paused itself": {func(j *job.Job) {
+			j.CollectionDisabled, j.CollectionPause, j.Held = true, paused(job.RecoverAll), all
+			j.Definition.State, j.DisabledBy = job.StateDisabled, paused(job.RecoverAll)
+		}, job.CollectionEnabled, job.Promise{}, 0, 0, 1},
+		"a job that is disabled itself": {func(j *job.Job) {
+			j.CollectionDisabled, j.CollectionPause, j.Held = true, paused(job.RecoverAll), all
+			j.Definition.State = job.StateDisabled
+		}, job.CollectionEnabled, job.Promise{}, 9, 0, 1},
+		"a job that runs once, in the past": {func(j *job.Job) {
+			j.CollectionDisabled, j.Definition.Recurrence, j.Definition.StartTime = true, nil, job.NewTime(at(5))
+		}, job.CollectionEnabled, job.Promise{}, 1, 1, 1},
+		"a pause":                {func(*job.Job) {}, job.CollectionDisabled, job.Promise{Until: at(15), Recover: job.RecoverLatest}, 14, 1, 1},
+		"disabling without more": {func(*job.Job) {}, job.CollectionDisabled, job.Promise{}, 0, 0, 1},
+		"a pause after disabling without more": {func(j *job.Job) { j.CollectionDisabled = true }, job.CollectionDisabled,
+			job.Promise{Until: at(15), Recover: job.RecoverAll}, 5, 5, 1},
+		"a pause, and the job is disabled": {func(j *job.Job) { j.Definition.State = job.StateDisabled }, job.CollectionDisabled,
+			job.Promise{Until: at(15), Recover: job.RecoverAll}, 0, 0, 1},
+		"a longer pause": {func(j *job.Job) {
+			j.CollectionDisabled, j.CollectionPause, j.Held = true, paused(job.RecoverAll), all
+		}, job.CollectionDisabled, job.Promise{Until: at(20)}, 19, 19, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := &job.Job{Created: start, Decided: start, Definition: job.Definition{
+				State: job.StateEnabled, StartTime: job.NewTime(start), Recurrence: &job.Recurrence{Frequency: "minute", Interval: 1},
+			}}
+			c.change(j)
+			got, err := preview.OfCollection(j, c.state, &c.promise, at(10).Add(300*time.Millisecond))
+			require.NoError(t, err)
+			require.Equal(t, []int{c.held, c.runs, c.atOnce}, []int{got.Count, got.Runs, got.AtOnce})
+		})
+	}
+}
+
+func TestTheJobsOfACollectionThatRunTheMostComeFirst(t *testing.T) {
+	t.Parallel()
+	var all preview.HeldOfCollection
+	for i := range 120 {
+		all.Add(job.Key{Name: fmt.Sprint(i)}, &preview.Held{Count: 7, Runs: i % 7})
+	}
+	all.Add(job.Key{Name: "none"}, &preview.Held{})
+	require.Equal(t, []int{121, 120, 840}, []int{all.Jobs, all.Holding, all.Held})
+	require.Len(t, all.Most, 100)
+	require.Equal(t, "6", all.Most[0].Key.Name)
+	require.Equal(t, 1, all.Most[99].Runs)
 }

@@ -177,9 +177,10 @@ func newCreate(getenv base.Lookup) *cobra.Command {
 	})
 }
 
-// change runs a command that takes a while for each named job collection.
+// change runs a command that takes a while for each named job collection. Before it asks and does anything, tell says
+// what it will do to each; nil: that goes without saying.
 func change(
-	getenv base.Lookup, cmd *cobra.Command, past, question string,
+	getenv base.Lookup, cmd *cobra.Command, past, question string, tell func(context.Context, *base.Session, string) error,
 	begin func(context.Context, *client.Client, string) (*client.Operation, error), groups ...flags.Group,
 ) *cobra.Command {
 	cmd.Args, cmd.ValidArgsFunction = cobra.MinimumNArgs(1), base.CompleteCollections(getenv, 0)
@@ -193,6 +194,14 @@ func change(
 				return s.MissingCollection(ctx, name, err)
 			}
 			s.Say("  %s  %d jobs", name, found.Total)
+		}
+		for _, name := range args {
+			if tell == nil {
+				break
+			}
+			if err := tell(ctx, s, name); err != nil {
+				return s.MissingCollection(ctx, name, err)
+			}
 		}
 		if question != "" {
 			if err := s.Confirm(ctx, fmt.Sprintf(question, strings.Join(args, ", "))); err != nil {
@@ -257,6 +266,31 @@ func changeAll(
 	return nil
 }
 
+// maxTold is how many jobs are named of which held occurrences run.
+const maxTold = 20
+
+// tellHeld says what is held of the jobs of a job collection, and of which jobs how many of that run.
+func tellHeld(s *base.Session, name string, h *client.HeldOfCollection, when string) {
+	if h.Held == 0 {
+		return
+	}
+	more := ""
+	if !h.Complete || h.More {
+		more = " or more"
+	}
+	s.Say("  %s  %d%s held of %d jobs, of which %d run %s", name, h.Held, more, h.Holding, h.Runs, when)
+	for i, j := range h.Most {
+		if j.Runs == 0 {
+			break
+		}
+		if i == maxTold {
+			s.Say("    …")
+			break
+		}
+		s.Say("    %s  %d of %d, %d at once", j.Name, j.Runs, j.Held, j.AtOnce)
+	}
+}
+
 func newEnable(getenv base.Lookup) *cobra.Command {
 	p := new(client.Pause)
 	return change(getenv, &cobra.Command{
@@ -264,7 +298,11 @@ func newEnable(getenv base.Lookup) *cobra.Command {
 		Short: "Have the jobs of job collections run again",
 		Long: `Have the jobs of job collections run again, those that are enabled themselves. Each runs of
 what was due meanwhile what --recover says, or what was said when it was disabled.`,
-	}, "enabled", "", func(ctx context.Context, c *client.Client, name string) (*client.Operation, error) {
+	}, "enabled", "", func(ctx context.Context, s *base.Session, name string) error {
+		held, err := s.Client.PreviewCollectionPause(ctx, name, "enable", *p)
+		tellHeld(s, name, &held, "now")
+		return err
+	}, func(ctx context.Context, c *client.Client, name string) (*client.Operation, error) {
 		return c.EnableCollectionAs(ctx, name, *p)
 	}, job.PauseFlags(p, false))
 }
@@ -277,7 +315,14 @@ func newDisable(getenv base.Lookup) *cobra.Command {
 		Long: `Have no job of job collections run. The state of the jobs themselves stays. With --until they
 are enabled by themselves, and with --until or --recover each holds what comes due. It asks first.`,
 		Example: `  almanac collection disable reports --until "monday 06:00" --recover latest`,
-	}, "disabled", "Stop all jobs of %s?", func(ctx context.Context, c *client.Client, name string) (*client.Operation, error) {
+	}, "disabled", "Stop all jobs of %s?", func(ctx context.Context, s *base.Session, name string) error {
+		if p.Until.IsZero() {
+			return nil
+		}
+		held, err := s.Client.PreviewCollectionPause(ctx, name, "disable", *p)
+		tellHeld(s, name, &held, "at the end")
+		return err
+	}, func(ctx context.Context, c *client.Client, name string) (*client.Operation, error) {
 		return c.DisableCollectionAs(ctx, name, *p)
 	}, job.PauseFlags(p, true))
 }
@@ -287,7 +332,7 @@ func newDelete(getenv base.Lookup) *cobra.Command {
 		Use:   "delete NAME…",
 		Short: "Delete job collections with all their jobs",
 		Long:  "Delete job collections with all their jobs and their history. It asks first.",
-	}, "deleted", "Delete %s with all jobs and their history?",
+	}, "deleted", "Delete %s with all jobs and their history?", nil,
 		func(ctx context.Context, c *client.Client, name string) (*client.Operation, error) {
 			return c.DeleteCollection(ctx, name)
 		})

@@ -20,12 +20,10 @@ func Read(files []source.File, o importer.Options) importer.Result {
 	var terraform []source.File
 	for _, file := range files {
 		switch ext := strings.ToLower(path.Ext(file.Name)); {
-		case ext == ".tf" || ext == ".tfvars" || strings.HasSuffix(strings.ToLower(file.Name), ".tfvars.json"):
+		case isConfiguration(strings.ToLower(file.Name)) || isVariables(strings.ToLower(file.Name)):
 			terraform = append(terraform, file)
 		case ext == ".bicep":
 			c.result.Problem(file.Name, 0, "it is Bicep: build it first (bicep build), and import the template")
-		case strings.HasSuffix(strings.ToLower(file.Name), ".tf.json"):
-			c.result.Problem(file.Name, 0, "Terraform's JSON is not read: import the state in its place (terraform state pull)")
 		default:
 			c.documents(file)
 		}
@@ -46,6 +44,8 @@ type collector struct {
 	file   source.File // that is read
 
 	states     map[string]bool // directories of states that have a job
+	followed   map[string]bool // directories of modules of other configurations
+	modules    int             // how often one was followed
 	waiting    []document      // templates, until all files of parameters are known
 	parameters []document
 	all        map[string]*value.Value // from --parameters

@@ -49,8 +49,17 @@ func (c *collector) terraform(files []source.File) {
 			c.result.Note(modules[dir].first.Name, 0, "the configuration is left out, since its state is imported, which has the same jobs")
 			continue
 		}
+		if c.followed[dir] {
+			c.result.Note(modules[dir].first.Name, 0, "it is read as a module of another configuration, with the values that it has there")
+			continue
+		}
 		modules[dir].read()
 	}
+}
+
+// isConfiguration reports whether a file is one of a configuration.
+func isConfiguration(name string) bool {
+	return strings.HasSuffix(name, ".tf") || strings.HasSuffix(name, ".tf.json")
 }
 
 // isVariables reports whether a file gives variables of a configuration.
@@ -90,6 +99,7 @@ type module struct {
 	automatic map[string]source.File // of variables, that Terraform reads by itself
 	asked     []source.File          // of variables, that are named, in order
 	others    []source.File          // of variables, that are in the directory
+	depth     int                    // modules around it
 }
 
 // variableFile adds a file of variables.
@@ -188,7 +198,7 @@ func (m *module) beside() {
 	}
 	for _, e := range entries {
 		name := e.Name()
-		if !strings.HasSuffix(name, ".tf") && rank(name) == 0 || len(m.files)+len(m.automatic) > maxModuleFiles {
+		if !isConfiguration(name) && rank(name) == 0 || len(m.files)+len(m.automatic) > maxModuleFiles {
 			continue
 		}
 		file, err := m.first.Beside(name)
@@ -224,9 +234,10 @@ func (m *module) read() {
 		if b.named {
 			m.c.file = b.file
 			m.resource(b)
+			m.child(b)
 		}
 	}
-	if len(m.c.result.Drafts)+len(m.c.result.Collections) == before && m.leftOut == 0 {
+	if len(m.c.result.Drafts)+len(m.c.result.Collections) == before && m.leftOut == 0 && m.depth == 0 {
 		m.c.result.Problem(m.first.Name, 0, "the configuration has no job of Azure Scheduler")
 	}
 }
@@ -240,6 +251,12 @@ func (m *module) parse(file source.File) {
 	}
 	if len(text) > maxHCLFile || tooDeep(text) {
 		m.c.result.Problem(file.Name, 0, "it is too large, or has too many brackets in brackets")
+		return
+	}
+	if strings.HasSuffix(file.Name, ".tf.json") {
+		for _, b := range m.configurationJSON(file, text) {
+			m.blocks = append(m.blocks, moduleBlock{file, b, m.named[file.Path]})
+		}
 		return
 	}
 	parsed, problems := hclsyntax.ParseConfig([]byte(text), file.Name, hcl.InitialPos)
@@ -331,8 +348,6 @@ func (m *module) collect() {
 			}
 		case b.block.Type == "resource" && len(labels) == 2:
 			m.resources[labels[0]+"."+labels[1]] = b.block
-		case b.block.Type == "module" && b.named:
-			m.c.result.Note(b.file.Name, b.block.TypeRange.Start.Line, "a module is not followed: import its files as well, or the state, which has the jobs of all modules")
 		}
 	}
 }

@@ -113,3 +113,121 @@ func TestAStateBesideItsConfiguration(t *testing.T) {
 	require.Len(t, r.Problems, 1)
 	require.Contains(t, r.Problems[0].Text, "left out")
 }
+
+const moduleFile = `variable "name" {}
+variable "host" { default = "default.example" }
+variable "token" {}
+resource "azurerm_scheduler_job" "j" {
+  name                = var.name
+  job_collection_name = "c"
+  start_time          = "2027-01-01T00:00:00Z"
+  action_web {
+    url    = "http://${var.host}/${file("${path.module}/word")}"
+    method = "get"
+    headers = { X-Word = var.token }
+  }
+}
+`
+
+func TestModulesBelowTheSourceAreFollowed(t *testing.T) {
+	t.Parallel()
+	all := map[string]string{
+		"mods/jobs/main.tf": moduleFile, "mods/jobs/word": "go",
+		"main.tf": `variable "hosts" { default = { a = "a.example", b = "b.example" } }
+module "each" {
+  for_each = var.hosts
+  source   = "./mods/jobs"
+  name     = "job-${each.key}"
+  host     = each.value
+  token    = var.unset
+}
+module "plain" {
+  source = "./mods/jobs"
+  name   = "plain"
+  token  = "x"
+}
+`,
+	}
+	r := imported(all, "main.tf", "mods/jobs/main.tf")
+	require.Len(t, r.Drafts, 3)
+	for i, want := range []string{"job-a http://a.example/go", "job-b http://b.example/go", "plain http://default.example/go"} {
+		uri, _ := r.Drafts[i].Properties.Get("action", "request", "uri").Str()
+		require.Equal(t, want, r.Drafts[i].Name+" "+uri)
+	}
+	require.Contains(t, r.Drafts[0].Properties.Get("action", "request", "headers", "X-Word").Why[0], "var.unset, which has no value")
+	require.NoError(t, r.Missing(), "%+v", r.Problems)
+
+	for text, why := range map[string]string{
+		"source = \"terraform/jobs/azurerm\"":          "its source is no directory here",
+		"source = \"../outside\"":                      "no .tf below the directory",
+		"source = \"./\"\n name = \"x\"":               "nested too deep",
+		"source = \"./mods/jobs\"\n count = var.unset": "how many there are",
+	} {
+		r := imported(map[string]string{"main.tf": "module \"m\" {\n " + text + "\n}\n" + configuration, "mods/jobs/main.tf": moduleFile}, "main.tf")
+		require.ErrorContains(t, r.Missing(), "could not be read", text)
+		require.Contains(t, r.Problems[0].Text, why)
+	}
+}
+
+func TestTerraformInJSONIsReadAsInItsOwnLanguage(t *testing.T) {
+	t.Parallel()
+	const native = `variable "hour" { default = 6 }
+variable "secret" {
+  default   = "canary-secret-of-json"
+  sensitive = true
+}
+locals { host = "http://${upper("a")}.example" }
+resource "azurerm_scheduler_job" "j" {
+  for_each            = { one = 1, two = 2 }
+  name                = "j-${each.key}"
+  job_collection_name = "c"
+  start_time          = "2027-01-01T00:00:00Z"
+  action_web {
+    url    = "${local.host}/x"
+    method = "get"
+    headers = { X-A = "b" }
+    authentication_basic {
+      username = "u"
+      password = var.secret
+    }
+  }
+  recurrence {
+    frequency = "month"
+    interval  = each.value
+    hours     = [var.hour]
+    dynamic "monthly_occurrences" {
+      for_each = ["Monday", "Friday"]
+      content {
+        day        = monthly_occurrences.value
+        occurrence = -1
+      }
+    }
+  }
+}
+`
+	const inJSON = `{
+  "variable": {"hour": {"default": 6}, "secret": {"default": "canary-secret-of-json", "sensitive": true}},
+  "locals": [{"host": "http://${upper(\"a\")}.example"}],
+  "resource": {"azurerm_scheduler_job": {"j": {
+    "//": "a comment", "for_each": {"one": 1, "two": 2}, "name": "j-${each.key}", "job_collection_name": "c", "start_time": "2027-01-01T00:00:00Z",
+    "action_web": [{"url": "${local.host}/x", "method": "get", "headers": {"X-A": "b"}, "authentication_basic": {"username": "u", "password": "${var.secret}"}}],
+    "recurrence": {"frequency": "month", "interval": "${each.value}", "hours": ["${var.hour}"],
+      "dynamic": {"monthly_occurrences": {"for_each": ["Monday", "Friday"], "content": {"day": "${monthly_occurrences.value}", "occurrence": -1}}}}
+  }}}
+}`
+	files := func(name, text string) map[string][]byte {
+		r := imported(map[string]string{name: text}, name)
+		require.NoError(t, r.Missing(), "%+v", r.Problems)
+		written, err := r.Files()
+		require.NoError(t, err)
+		require.Len(t, written, 2)
+		for file, text := range written {
+			require.NotContains(t, string(text), "canary")
+			_, rest, _ := strings.Cut(string(text), "\nname:") // the comment has the place in the source
+			written[file] = []byte(rest)
+		}
+		return written
+	}
+	require.Equal(t, files("main.tf", native), files("main.tf.json", inJSON))
+	require.ErrorContains(t, imported(map[string]string{"main.tf.json": "[]"}, "main.tf.json").Missing(), "no job")
+}

@@ -104,6 +104,7 @@ func (s *vault) hide(d *Draft) {
 	if action := d.Properties.Get("action"); action != nil && len(s.known) > 0 {
 		s.used(d, "action", action)
 	}
+	s.forms(d)
 	// A write-only member anywhere else is not part of an action, and is refused; its value must not be shown.
 	d.Properties.Walk("", func(path string, v *value.Value) bool {
 		for i, m := range v.Members {
@@ -111,6 +112,22 @@ func (s *vault) hide(d *Draft) {
 				!strings.Contains(path, "headers") && !strings.Contains(path, "customMessageProperties") {
 				v.Members[i].Value = s.put(d, value.Join(path, m.Name), m.Value)
 			}
+		}
+		return true
+	})
+}
+
+// emptyParameter matches a parameter of an address whose value is not known.
+var emptyParameter = regexp.MustCompile(`[?&][^?&=]*=\{…\}`)
+
+// forms has what somebody has to give say which part of it the source has, unless that may be a secret.
+func (s *vault) forms(d *Draft) {
+	d.Properties.Walk("", func(path string, v *value.Value) bool {
+		last := path[strings.LastIndexByte(path, '.')+1:]
+		plain := strings.ReplaceAll(emptyParameter.ReplaceAllString(v.Form, ""), "{…}", "")
+		if v.Kind == value.Unknown && v.Form != "" && !strings.Contains(path, "authentication") && !writeOnly[strings.ToLower(last)] &&
+			!secretName(last) && !s.has(plain) && !secretText(plain) && !secretAddress(plain) {
+			v.Why = append(slices.Clip(v.Why), "the source has "+v.Form)
 		}
 		return true
 	})

@@ -135,7 +135,7 @@ func TestFunctions(t *testing.T) {
 		`'it''s'`:                                       `"it's"`,
 		`uriComponent('a b/c')`:                         `"a%20b%2Fc"`,
 		`parameters('none')`:                            `{"$needs":"parameters('none'), which has no value: give a file of parameters"}`,
-		`concat('https://', reference('x').host, '/a')`: `{"$needs":"reference(…), which exists only when the template is deployed"}`,
+		`concat('https://', reference('x').host, '/a')`: `{"$needs":"reference(…), which exists only when the template is deployed; the source has https://{…}/a"}`,
 		`variables('loop')`:                             `{"$needs":"variables('loop'), which refers to itself"}`,
 		`bogus('CANARY')`:                               `{"$needs":"the function bogus, which is not known here"}`,
 		`concat('a'`:                                    `{"$needs":"an expression of the template cannot be read"}`,

@@ -62,6 +62,37 @@ func strict(f func(s *scope, args []*value.Value) *value.Value) templateFunction
 	}
 }
 
+// formed returns a function that is unknown if an argument is, and then has the form of the text that it makes.
+func formed(f templateFunction) templateFunction {
+	f = strict(f)
+	return func(s *scope, args []*value.Value) *value.Value {
+		v := f(s, args)
+		if v == nil || v.Kind != value.Unknown {
+			return v
+		}
+		var b strings.Builder
+		known := false
+		for _, a := range args {
+			text, ok := a.Str()
+			switch known = known || ok && text != "" || a.Form != ""; {
+			case ok:
+				b.WriteString(text)
+			case a.Form != "":
+				b.WriteString(a.Form)
+			default:
+				b.WriteString("{…}")
+			}
+		}
+		if known && b.Len() <= maxForm {
+			v.Form = b.String()
+		}
+		return v
+	}
+}
+
+// maxForm is the size limit of the form of a text, in bytes.
+const maxForm = 300
+
 func uriComponent(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 
 func texts(args []*value.Value) ([]string, bool) {
@@ -141,7 +172,7 @@ var functions map[string]templateFunction
 
 func init() { //nolint:gochecknoinits // the table refers to functions that refer to it
 	functions = map[string]templateFunction{
-		"concat": strict(concat), "format": strict(format), "replace": strict(replace), "resourceid": resourceID,
+		"concat": formed(concat), "format": strict(format), "replace": strict(replace), "resourceid": resourceID,
 		"subscriptionresourceid": resourceID, "extensionresourceid": runtime("extensionResourceId"), "tenantresourceid": resourceID,
 		"tolower":        ofTexts(1, func(t []string) string { return strings.ToLower(t[0]) }),
 		"toupper":        ofTexts(1, func(t []string) string { return strings.ToUpper(t[0]) }),

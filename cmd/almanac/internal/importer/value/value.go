@@ -35,6 +35,7 @@ type Value struct {
 	Line    int      // in the source; 0 if nothing is known of it
 	Why     []string // reasons of an Unknown, without values of the source
 	Hidden  bool     // an Unknown of a secret
+	Form    string   // an Unknown text as far as it is known, with {…} in place of the rest; it may have secrets
 
 	size int // see Size; 0: not counted yet
 }

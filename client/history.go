@@ -50,6 +50,19 @@ type HistoryProperties struct {
 	PlannedStart          time.Time  `json:"plannedStart,omitzero"` // by the flexible window of the job
 	Recovered             bool       `json:"recovered,omitempty"`   // it was held while the job or its collection was disabled
 	Backfill              string     `json:"backfill,omitempty"`    // that ran it
+
+	// When the rule of a job with calendars fired for it, the calendars that moved or skipped it, and the names of those
+	// that do not know its days yet.
+	NominalTime   time.Time        `json:"nominalTime,omitzero"`
+	Calendars     []CalendarReason `json:"calendars,omitempty"`
+	BeyondHorizon []string         `json:"beyondHorizon,omitempty"`
+}
+
+// A CalendarReason is a calendar in a version, and the day in it that moved or skipped an occurrence.
+type CalendarReason struct {
+	Name    string `json:"name"`
+	Version int    `json:"version"`
+	Day     string `json:"day,omitempty"` // "" if the job runs only on days of the calendar
 }
 
 // History returns the history of a job, newest first: an entry for every attempt, and for every occurrence that was not

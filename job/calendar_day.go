@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"almanac/recurrence/calendars"
@@ -15,13 +16,31 @@ type CalendarDay struct {
 	Day     string `json:"day,omitempty"`
 }
 
+// ByCalendars is what calendars say of an occurrence: its nominal time, if that is not its due time; those that object to
+// it; and those whose horizon it is behind.
+type ByCalendars struct {
+	Nominal       time.Time     `json:"nominal,omitzero"` // zero: the due time
+	Calendars     []CalendarDay `json:"calendars,omitempty"`
+	BeyondHorizon []string      `json:"beyondHorizon,omitempty"`
+}
+
 // CalendarDayOf returns the first calendar that objects to the nominal time of an occurrence; nil if none does.
 func CalendarDayOf(o *calendars.Occurrence) *CalendarDay {
 	if o.Objection.Name == "" {
 		return nil
 	}
-	return &CalendarDay{Name: o.Objection.Name, Version: o.Objection.Version, Day: o.Objection.Day}
+	day := o.Objection.Day
+	if len(day) > maxDay {
+		day = strings.ToValidUTF8(day[:maxDay], "") + "…"
+	}
+	return &CalendarDay{Name: o.Objection.Name, Version: o.Objection.Version, Day: day}
 }
+
+// maxDay is how much of the name of a day is kept, in bytes: it is in the state of a job, once for each occurrence.
+const maxDay = 120
+
+// Size returns about how many bytes it takes as JSON.
+func (c *CalendarDay) Size() int { return 40 + len(c.Name) + len(c.Day) }
 
 // String returns the calendar and the day in English.
 func (c *CalendarDay) String() string {

@@ -3,6 +3,8 @@ package job
 import (
 	"cmp"
 	"time"
+
+	"almanac/recurrence/calendars"
 )
 
 // A Status is the status of a job, in the form of the REST API.
@@ -81,6 +83,11 @@ type Job struct {
 	// UTC by which they were planned: a reader's time zones may be of another release. Only queries answer with them.
 	Planned []time.Time `json:"planned,omitempty"`
 
+	// Made and Memory are those of a plan by calendars: nothing is due before Made, by when it was decided what the memory
+	// says. See [almanac/job/timetable.Timetable.By].
+	Made   time.Time         `json:"made,omitzero"`
+	Memory *calendars.Memory `json:"memory,omitempty"`
+
 	// Running are the executions that have not ended, oldest first. Only queries answer with them; the answer to a
 	// change says whether there are some that may have begun.
 	Running   *Running `json:"running,omitempty"`
@@ -157,6 +164,8 @@ type Execution struct {
 	PlannedStart time.Time `json:"plannedStart,omitzero"`
 	// name of the backfill that ran it; "" for none
 	Backfill string `json:"backfill,omitempty"`
+
+	By *ByCalendars `json:"by,omitempty"` // nil: calendars say nothing of it
 }
 
 // Begin returns when the execution is to start: its planned start, or else its due time.

@@ -67,6 +67,8 @@ type Outline struct {
 	// of the rules of the job's zone in it; "" if its occurrences follow from no time zone.
 	Zones     string `json:"zones,omitempty"`
 	ZoneRules string `json:"zoneRules,omitempty"`
+
+	Made time.Time `json:"made,omitzero"` // of a job with calendars; see [Job]
 }
 
 // A Disabling says by whom and when a job or a job collection was disabled, why, and until when.

@@ -91,6 +91,11 @@ func WhyUnplanned(workers, plan string) string {
 		", and the job was planned with those of " + plan + "."
 }
 
+// WhyUnread returns why a job is not planned any further of which a calendar cannot be read.
+func WhyUnread(why string) string {
+	return "Nothing more is planned, since a calendar of the job cannot be read; what is planned runs. This is tried again. The error: " + why
+}
+
 // WhyOver returns why a job has no occurrence left. created is the time of the job's creation, started the
 // number of occurrences started. It returns "" for a recurrence without an end.
 func (d *Definition) WhyOver(created time.Time, started int) string {

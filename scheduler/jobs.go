@@ -169,6 +169,10 @@ func (s *Service) createJob(
 	ctx context.Context, c job.Collection, name string, definition job.Definition, ifNew bool, own *attempts,
 ) (job.Job, error) {
 	now := s.core.Now()
+	by, err := s.calendars.Uses(ctx, c.Key, definition.Recurrence)
+	if err != nil {
+		return job.Job{}, err
+	}
 	registered, collection, err := s.registrar.Register(
 		ctx, &c, workflows.RegisterJob{Name: name, Requirements: quota.RequirementsOf(&definition, now), IfNew: ifNew},
 	)
@@ -177,7 +181,7 @@ func (s *Service) createJob(
 	}
 	own.registrations = append(own.registrations, registered.Number)
 	k := c.Key.Job(registered.Name)
-	input, err := state.New(k, definition, registered.Number, collection, now)
+	input, err := state.NewBy(k, definition, registered.Number, collection, now, by)
 	if err != nil {
 		return job.Job{}, err
 	}

@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 
+	"almanac/internal/calendarcache"
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/scheduler/core"
@@ -66,6 +67,7 @@ type Service struct {
 	readiness *readiness.Checker
 
 	registrar *names.Registrar
+	calendars *calendarcache.Reader
 	turns     core.Turns
 
 	lacking   sync.Map    // optional search attributes that the namespace lacks, by name
@@ -98,6 +100,8 @@ func New(o Options) *Service {
 	s.registrar = names.New(c, s.limits.Tiers)
 	s.Overview = overview.New(overview.Options{Client: c, History: s.history, Ask: c.AskOnce})
 	c.OnChange(s.Forget)
+	s.calendars = calendarcache.New(c.Queries)
+	c.OnChange(s.calendars.Forget)
 	return s
 }
 

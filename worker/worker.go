@@ -124,7 +124,10 @@ func New(o Options) worker.Worker {
 		o.Notifies = notify.Actions(o.Senders)
 	}
 	notifies := &notify.Activities{Senders: o.Notifies, Log: o.Log, PublicURL: o.PublicURL, Latency: o.Client.latency}
-	w.RegisterActivityWithOptions(jobloop.NewPlanner().Plan, activity.RegisterOptions{Name: workflows.ActivityPlan})
+	planner := jobloop.NewPlanner(calendarReader(o.Client.Client))
+	w.RegisterActivityWithOptions(planner.Plan, activity.RegisterOptions{Name: workflows.ActivityPlan})
+	w.RegisterActivityWithOptions(planner.Ask, activity.RegisterOptions{Name: workflows.ActivityAsk})
+	w.RegisterActivityWithOptions(newTeller(&o).Tell, activity.RegisterOptions{Name: workflows.ActivityTell})
 	w.RegisterActivityWithOptions(notifies.Send, activity.RegisterOptions{Name: notify.TypeSend})
 	w.RegisterActivityWithOptions(notifies.Raise, activity.RegisterOptions{Name: notify.TypeRaise})
 	w.RegisterActivityWithOptions(notifies.Targets, activity.RegisterOptions{Name: notify.TypeTargets})

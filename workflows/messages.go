@@ -209,3 +209,9 @@ func CheckStart(ctx workflow.Context, v any) error {
 // ErrForeign ends a workflow whose input was not made by Almanac.
 var ErrForeign = Refuse(ErrTypeInvalid,
 	"The workflow was not started by Almanac, so nothing lists it: create jobs and job collections through the API.")
+
+// A CalendarChange says that a calendar has changed, or is new.
+type CalendarChange struct {
+	Key        job.CalendarKey `json:"key"`
+	Generation int             `json:"generation"` // its generation now
+}

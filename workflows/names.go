@@ -29,6 +29,8 @@ const (
 	SignalBegin     = "begin" // begins a job whose start is delayed
 	// SignalZones takes a plan.Zone, without offsets: of a worker that has a newer release of the time zone database.
 	SignalZones = "zones"
+	// SignalCalendar takes a CalendarChange: a calendar that the job may use has changed.
+	SignalCalendar = "calendar"
 )
 
 // Further queries and signals of a [Collection].
@@ -64,6 +66,12 @@ const (
 // ActivityPlan is the type of the activity that plans with another worker. It takes a plan.Request, and returns a
 // plan.Plan.
 const ActivityPlan = "Plan"
+
+// ActivityAsk is the type of the local activity that plans by calendars.
+const ActivityAsk = "PlanByCalendars"
+
+// ActivityTell is the type of the activity that tells jobs of a CalendarChange. It returns how many.
+const ActivityTell = "TellJobsOfCalendar"
 
 // Search attributes of the Job and Collection workflows: times, and else keywords. Names are in lower case, since
 // they compare without case.

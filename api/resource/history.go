@@ -32,11 +32,20 @@ type HistoryProperties struct {
 	PlannedStart          *job.Time      `json:"plannedStart,omitempty"`
 	Recovered             bool           `json:"recovered,omitempty"`
 	Backfill              string         `json:"backfill,omitempty"`
+
+	// what calendars say of it
+	NominalTime   *job.Time         `json:"nominalTime,omitempty"`
+	Calendars     []job.CalendarDay `json:"calendars,omitempty"`
+	BeyondHorizon []string          `json:"beyondHorizon,omitempty"`
 }
 
 // History returns the form of an entry of the history of the job k.
 func (s Shown) History(k job.Key, r job.Record) History {
 	key := historyKey(r)
+	var by job.ByCalendars
+	if r.By != nil {
+		by = *r.By
+	}
 	return History{
 		ID: k.ARMID() + "/history/" + key, Type: typeJob + "/history", Name: jobName(k) + "/" + key,
 		Properties: HistoryProperties{
@@ -52,6 +61,9 @@ func (s Shown) History(k job.Key, r job.Record) History {
 			PlannedStart:          job.NewTime(r.PlannedStart),
 			Recovered:             r.Recovered,
 			Backfill:              r.Backfill,
+			NominalTime:           job.NewTime(by.Nominal),
+			Calendars:             by.Calendars,
+			BeyondHorizon:         by.BeyondHorizon,
 		},
 	}
 }

@@ -60,6 +60,9 @@ func (a *Alert) Describe(why string) {
 		}
 	case job.EventMissed:
 		a.Text = fmt.Sprintf("%s did not run %s: %s", name, a.occurrences(), why)
+		if a.Count == 0 {
+			a.Text = fmt.Sprintf("%s is planned no further, although what is planned runs: %s", name, why)
+		}
 	case job.EventLate:
 		a.Text = fmt.Sprintf("%s began %s late; it was due at %s", name, a.Late, a.Due.UTC().Format(time.RFC3339))
 	case job.EventDisabled:

@@ -58,6 +58,9 @@ func (t *Timetable) Memory(at time.Time) *calendars.Memory {
 // timetable has no calendars.
 func (t *Timetable) Nominal(due time.Time) time.Time {
 	if t.plan != nil {
+		if i := slices.IndexFunc(t.before, func(k Kept) bool { return k.Due.Equal(due) }); i >= 0 {
+			return t.before[i].Nominal
+		}
 		if nominal, at, ok := t.plan.Due(due.Add(-time.Second)); ok && at.Unix() == due.Unix() {
 			return nominal
 		}
@@ -151,5 +154,5 @@ func (t *Timetable) lastBy(by int64) (time.Time, bool) {
 		}
 		until -= span + 1
 	}
-	return time.Time{}, false
+	return t.lastKept(by)
 }

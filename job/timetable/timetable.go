@@ -37,7 +37,8 @@ type Timetable struct {
 	zone     string           // name of the time zone; "": UTC
 	plan     *calendars.Plan  // by calendars; nil: it has none, and due times are nominal
 	numbered []calendars.Numbered
-	moves    bool // the calendars may make an occurrence due at another than its nominal time
+	before   []Kept // occurrences that are due before the plan
+	moves    bool   // the calendars may make an occurrence due at another than its nominal time
 }
 
 // maxIntervals holds the longest interval of each frequency: a thousand of the
@@ -489,6 +490,9 @@ func (t *Timetable) due(from int64) (time.Time, bool) {
 // scheduled returns the first instant of the schedule at or after from.
 func (t *Timetable) scheduled(from int64) (time.Time, bool) {
 	if t.plan != nil {
+		if due, ok := t.firstKept(from); ok {
+			return due, true
+		}
 		_, due, ok := t.plan.Due(time.Unix(from-1, 0))
 		return due, ok
 	}

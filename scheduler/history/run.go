@@ -332,10 +332,14 @@ func (r *runReader) marker(e *history.HistoryEvent) {
 // decision; the records start at it, 100 ns apart.
 func dropped(d *plan.Dropped, at time.Time) []job.Record {
 	var records []job.Record
+	var by *job.ByCalendars
+	if d.Calendar != nil {
+		by = &job.ByCalendars{Calendars: []job.CalendarDay{*d.Calendar}}
+	}
 	add := func(due time.Time, rest *job.Rest, message string) {
 		at = at.Add(-100 * time.Nanosecond) // the resolution of IDs in the history
 		records = append(records, job.Record{
-			Execution: job.Execution{Due: due, Repeat: d.Repeat, ActionName: job.MainAction},
+			Execution: job.Execution{Due: due, Repeat: d.Repeat, ActionName: job.MainAction, By: by},
 			Attempt:   job.Attempt{Number: 1, Start: at, End: at, Outcome: d.Outcome, Message: message},
 			WhyNot:    d.Why, Rest: rest,
 		})

@@ -37,6 +37,8 @@ type Input struct {
 	Registration int `json:"registration"` // its number; the generation begins with it
 	// updates, each with the version that it made, or left
 	Applied state.Requests `json:"applied,omitempty"`
+	// the generation of which the jobs that use the calendar were told
+	Told int `json:"told,omitempty"`
 }
 
 // Workflow keeps a calendar from its creation to its deletion.
@@ -70,6 +72,8 @@ type kept struct {
 	updates int
 	deleted bool
 
+	telling bool // jobs are told of a change
+
 	asking       bool // whether it is registered
 	unregistered error
 }
@@ -81,9 +85,12 @@ func (c *kept) run(ctx workflow.Context) error {
 	}
 	c.describe(ctx)
 	c.confirm(ctx)
-	err := workflow.Await(ctx, func() bool {
-		return c.over() || long() && !c.asking && workflow.AllHandlersFinished(ctx)
-	})
+	idle := func() bool { return !c.asking && !c.telling && workflow.AllHandlersFinished(ctx) }
+	var err error
+	for err == nil && !c.over() && (!long() || !idle()) {
+		c.tell(ctx)
+		err = workflow.Await(ctx, func() bool { return c.over() || !c.telling && c.Told != c.Generation || long() && idle() })
+	}
 	if err == nil && !c.over() {
 		return workflow.NewContinueAsNewError(ctx, workflows.TypeCalendar, c.Input)
 	}
@@ -123,6 +130,43 @@ func (c *kept) confirm(ctx workflow.Context) {
 		err := workflow.ExecuteActivity(ctx, lookups.TypeUpdate, c.Key.Scope.CalendarsWorkflowID(), workflows.UpdateConfirm,
 			workflows.Registration{Name: c.Key.Name, Number: c.Registration}).Get(ctx, nil)
 		c.asking, c.unregistered = false, workflows.Unregistered(err)
+	})
+}
+
+const (
+	// tellTimeout is for telling 10,000 jobs, and tellSilence for one of them.
+	tellTimeout = 10 * time.Minute
+	tellSilence = time.Minute
+	// tellAgain is after what time they are told again: Temporal's lists lag behind the jobs, and a job may have been
+	// planned by what an API remembered of the calendar.
+	tellAgain = 15 * time.Second
+)
+
+// tell tells the jobs that use the calendar that it is new or has changed, twice, beside what else it does. One that
+// changes again meanwhile has them told anew.
+func (c *kept) tell(ctx workflow.Context) {
+	if c.telling || c.Told == c.Generation {
+		return
+	}
+	c.telling = true
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: tellTimeout, HeartbeatTimeout: tellSilence,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: time.Minute},
+		Summary:     "tell the jobs that use the calendar",
+	})
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		change := workflows.CalendarChange{Key: c.Key, Generation: c.Generation}
+		err := workflow.ExecuteActivity(ctx, workflows.ActivityTell, change).Get(ctx, nil)
+		if err == nil {
+			err = workflow.Sleep(ctx, tellAgain)
+		}
+		if err == nil && c.Generation == change.Generation && !c.over() {
+			err = workflow.ExecuteActivity(ctx, workflows.ActivityTell, change).Get(ctx, nil)
+		}
+		if err == nil {
+			c.Told = change.Generation
+		}
+		c.telling = false
 	})
 }
 

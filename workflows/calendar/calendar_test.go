@@ -1,6 +1,7 @@
 package calendar_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -33,6 +34,8 @@ func newEnv() *testsuite.TestWorkflowEnvironment {
 	all := new(lookups.Lookups)
 	env.RegisterActivityWithOptions(all.UpdateWorkflow, activity.RegisterOptions{Name: lookups.TypeUpdate})
 	env.RegisterActivityWithOptions(all.Registrations, activity.RegisterOptions{Name: lookups.TypeRegistrations})
+	env.RegisterActivityWithOptions(func(context.Context, workflows.CalendarChange) (int, error) { return 0, nil },
+		activity.RegisterOptions{Name: workflows.ActivityTell})
 	return env
 }
 
@@ -257,4 +260,28 @@ func TestAListOfCalendarsWithoutItsCollectionEnds(t *testing.T) {
 	require.True(t, env.IsWorkflowCompleted())
 	require.NoError(t, env.GetWorkflowError())
 	env.AssertExpectations(t)
+}
+
+func TestTheJobsThatUseACalendarAreToldTwiceOfEachChange(t *testing.T) {
+	t.Parallel()
+	env := newEnv()
+	confirms(env)
+	env.OnSignalExternalWorkflow(mock.Anything, "calendars/s", "", workflows.SignalRemoved, mock.Anything).Return(nil)
+	var told []int
+	env.OnActivity(workflows.ActivityTell, mock.Anything, mock.Anything).Return(func(_ context.Context, c workflows.CalendarChange) (int, error) {
+		require.Equal(t, key, c.Key)
+		told = append(told, c.Generation)
+		return 1, nil
+	})
+	put := func(day string) workflows.PutCalendarRequest {
+		return workflows.PutCalendarRequest{Calendar: job.Calendar{WeekendDays: []string{"sunday"}, Days: []job.NamedDay{{Date: day}}}}
+	}
+	update(env, time.Hour, "1", workflows.UpdatePut, put("2026-05-01"))
+	update(env, 2*time.Hour, "2", workflows.UpdatePut, put("2026-05-02"))
+	update(env, 2*time.Hour+5*time.Second, "3", workflows.UpdatePut, put("2026-05-03"))
+	update(env, 3*time.Hour, "4", workflows.UpdatePut, put("2026-05-03"))
+	update(env, 4*time.Hour, "5", workflows.UpdateDelete, 0)
+	env.ExecuteWorkflow(calendar.Workflow, kept())
+	require.NoError(t, env.GetWorkflowError())
+	require.Equal(t, []int{1700, 1700, 1701, 1701, 1702, 1703, 1703}, told)
 }

@@ -61,6 +61,8 @@ func (j *loop) beginBackfill(ctx workflow.Context, r *job.BackfillRequest) error
 	}
 	answer := j.generator.askBackfill(ctx, r.From.Add(-time.Second), r.Until, true)
 	switch {
+	case answer.Unread != "":
+		return workflows.Refuse(workflows.ErrTypeConflict, "A calendar of the job cannot be read. Try again later.")
 	case answer.Total == 0:
 		return workflows.Refusef(workflows.ErrTypeConflict, "The job has no occurrence from %s until %s.", job.NewTime(r.From), job.NewTime(r.Until))
 	case answer.Total > job.MaxBackfill:
@@ -80,8 +82,17 @@ func (j *loop) beginBackfill(ctx workflow.Context, r *job.BackfillRequest) error
 // askBackfill asks the timetable for occurrences of a backfill.
 func (g *generator) askBackfill(ctx workflow.Context, after, until time.Time, count bool) (answer plan.BackfillAnswer) {
 	r := g.request(plan.StepAfter, g.Decided)
+	q := plan.BackfillQuestion{After: after, Until: until, Count: count}
+	if g.Definition.Recurrence.ByCalendars() {
+		g.complete(ctx, r)
+		asked := g.askCalendars(ctx, &calendarQuestion{Request: *r, Backfill: &q})
+		if asked.Backfill == nil {
+			return plan.BackfillAnswer{Unread: asked.Unread}
+		}
+		return *asked.Backfill
+	}
 	value := workflow.SideEffect(ctx, func(workflow.Context) any {
-		answer, err := r.Backfill(after, until, count)
+		answer, err := r.Backfill(q, nil)
 		if err != nil {
 			panic("the recurrence of " + g.Key.WorkflowID() + " cannot be read: " + err.Error()) //nolint:forbidigo // as in record
 		}
@@ -126,12 +137,19 @@ func (j *loop) endBackfill(ctx workflow.Context, why string) {
 // mayRunBackfill reports whether something of the backfill may begin, but for its pace.
 func (j *loop) mayRunBackfill(ctx workflow.Context, b *plan.Backfill) bool {
 	return b != nil && b.State == job.BackfillRunning && j.Definition.State != job.StateDisabled && !j.CollectionDisabled &&
-		!j.requests.turns.Taken() && !j.disabling && !j.deleted && !j.long(ctx) &&
+		!j.busy() && !j.disabling && !j.deleted && !j.long(ctx) &&
 		j.executions.OfBackfill(b.Name) < max(1, b.AtOnce) && j.manualRuns() < maxManualRuns
 }
 
+// backfillRetry is when a backfill of a job goes on of which a calendar cannot be read.
+const backfillRetry = time.Minute
+
 // runBackfill begins as many executions of the backfill as may run now.
 func (j *loop) runBackfill(ctx workflow.Context) {
+	if j.backfill() != nil && !j.mine && j.Definition.Recurrence.ByCalendars() {
+		j.inTurn(ctx, j.runBackfill)
+		return
+	}
 	for {
 		b := j.backfill()
 		if !j.mayRunBackfill(ctx, b) {
@@ -146,6 +164,10 @@ func (j *loop) runBackfill(ctx workflow.Context) {
 		}
 		if len(b.Ahead) == 0 {
 			answer := j.generator.askBackfill(ctx, b.Planned, b.Until, false)
+			if answer.Unread != "" {
+				b.Next = workflow.Now(ctx).Add(backfillRetry)
+				return
+			}
 			if b.Ahead = answer.Due; len(b.Ahead) == 0 {
 				j.finishBackfill(ctx, b)
 				return

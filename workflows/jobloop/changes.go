@@ -50,6 +50,7 @@ func (j *loop) replaceAs(ctx workflow.Context, d job.Definition, text string, p 
 	j.Generation++
 	if wasActive {
 		j.generator.noteSkipped(ctx)
+		j.generator.noteOff(ctx, true)
 	}
 	holds := d.State == job.StateDisabled && timing && p.Holds()
 	if wasActive && (!timing || d.State != job.StateEnabled) && !holds {
@@ -176,6 +177,7 @@ func (j *loop) setCollectionState(ctx workflow.Context, enabled bool, asked *job
 	wasActive := j.Active()
 	if wasActive {
 		j.generator.noteSkipped(ctx)
+		j.generator.noteOff(ctx, true)
 		if !holds {
 			j.generator.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, job.WhyCollectionChanged)
 		}

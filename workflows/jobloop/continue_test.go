@@ -289,7 +289,7 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 		Listed: job.OutcomeCompleted, ShowNext: true, ListedNext: at(10), Optional: visibility.Optional{Recorded: true},
 		Applied: state.Requests{{Hash: "a", At: at(4).Unix()}}, Reruns: state.Requests{{Hash: "b", At: at(3).Unix()}},
 		OutlineDue: true, Outlined: at(4), ManualOutlined: at(3),
-		Behind: "2026a", Halted: "it failed too often", Forgiven: 3, DisabledBy: &job.Disabling{At: at(3), By: "ada"},
+		Behind: "2026a", Unread: "it does not answer", Halted: "it failed too often", Forgiven: 3, DisabledBy: &job.Disabling{At: at(3), By: "ada"},
 		Compared: state.Compares{Since: at(2), Count: 4},
 		Pruning:  &job.Pruning{At: at(3), By: "ada", State: job.StateEnabled},
 		Alerts: alerts.State{

@@ -23,7 +23,11 @@ func (j *loop) start(ctx workflow.Context, due time.Time) {
 	e := &execution.Execution{}
 	e.Undo = state.Undo{Decided: j.Decided, Last: j.Last}
 	e.PutOff = j.takePutOff(due)
-	planned := j.Plan.Zone.Local(due) // newer time zones may give two local times one instant
+	what := j.occurrence(due)
+	e.By = j.byCalendars(due)
+	if n := j.Plan.Note(due); n != nil {
+		e.Identity = n.Identity
+	}
 	j.generator.decided(due)
 	j.Started++
 	j.Numbered++
@@ -31,7 +35,7 @@ func (j *loop) start(ctx workflow.Context, due time.Time) {
 	if delay := j.Delay(); delay > 0 && !e.Recovered {
 		e.PlannedStart = due.Add(delay)
 	}
-	j.beginExecution(ctx, e, planned.Format(time.RFC3339), due)
+	j.beginExecution(ctx, e, what, due)
 }
 
 // runManually starts a manual run, and returns the name of the execution. While the run drains, it is left to the next
@@ -80,6 +84,7 @@ func (j *loop) beginExecution(ctx workflow.Context, e *execution.Execution, what
 		Caller:     e.Caller,
 		Recovered:  e.Recovered,
 		Backfill:   e.Backfill,
+		By:         e.By,
 
 		PlannedStart: e.PlannedStart,
 	}
@@ -186,6 +191,7 @@ func (j *loop) putBack(ctx workflow.Context, e *execution.Execution) {
 	}
 	j.Last, j.Decided = e.Undo.Last, e.Undo.Decided
 	j.Plan.Due = slices.Insert(j.Plan.Due, 0, e.Planned())
+	j.noteAgain(e)
 	j.notePutOff(e.Planned(), e.PutOff)
 }
 

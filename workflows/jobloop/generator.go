@@ -54,7 +54,13 @@ func (g *generator) request(step plan.Step, from time.Time) *plan.Request {
 // record asks the recurrence engine in a side effect, which records the answer in the history, and takes it for the
 // plan. A replay takes the recorded answer. If the time zones of this worker are older than those of the plan, another
 // worker is asked, and the plan stays as it is until that has answered.
+//
+// A job with calendars is planned beside the workflow: the caller must have the turn.
 func (g *generator) record(ctx workflow.Context, r *plan.Request) {
+	if g.Definition.Recurrence.ByCalendars() {
+		g.recordBy(ctx, r)
+		return
+	}
 	value := workflow.SideEffect(ctx, func(workflow.Context) any {
 		answer, err := r.Answer()
 		if err != nil {
@@ -78,7 +84,12 @@ func (g *generator) record(ctx workflow.Context, r *plan.Request) {
 
 // take takes the answer to a request for the plan.
 func (g *generator) take(ctx workflow.Context, r *plan.Request, answer plan.Plan) {
-	g.asked, g.Behind = nil, ""
+	g.asked, g.Behind, g.Unread = nil, "", ""
+	decided := g.Decided
+	if d := answer.Dropped; d != nil {
+		decided = execution.Later(decided, d.Last)
+	}
+	answer.Early = g.Plan.EarlyAt(decided)
 	g.Plan = answer
 	g.Plan.Dropped, g.Plan.Moved, g.Plan.Released = nil, nil, nil // they are in the history; the next run does not need them
 	if m := answer.Moved; m != nil {
@@ -105,7 +116,8 @@ func (g *generator) take(ctx workflow.Context, r *plan.Request, answer plan.Plan
 func (g *generator) refill(ctx workflow.Context) {
 	g.leaveOutSkipped()
 	newer := g.asked
-	if len(g.Plan.Due) > 1 || g.Plan.Done || newer != nil && newer.Least == "" {
+	uncovered := g.uncovered() && !g.Plan.Covered.After(workflow.Now(ctx))
+	if (len(g.Plan.Due) > 1 || g.Plan.Done) && !uncovered || newer != nil && newer.Least == "" {
 		return
 	}
 	g.record(ctx, g.request(plan.StepAfter, g.Decided))
@@ -179,7 +191,12 @@ func (g *generator) replan(ctx workflow.Context, enabled bool) {
 		g.SkipsNoted = g.Decided // those that came due while nothing ran have no entry
 	}
 	r := g.request(plan.StepAnew, g.Decided)
-	g.Plan.Due, g.Plan.Done, g.Plan.More = nil, false, false // while another worker is asked, nothing is planned
+	g.complete(ctx, r)
+	// while another worker is asked, nothing is planned
+	g.Plan = plan.Plan{Zone: g.Plan.Zone, Skipped: g.Plan.Skipped, MoreSkipped: g.Plan.MoreSkipped, Early: g.Plan.EarlyAt(g.Decided)}
+	if r.By != nil {
+		g.Plan.Made, g.Plan.Noted = g.Decided.Add(time.Second), g.Decided
+	}
 	g.record(ctx, r)
 }
 

@@ -76,6 +76,11 @@ func (j *loop) handle(ctx workflow.Context) error {
 		func(ctx workflow.Context, z plan.Zone) {
 			j.requests.signal(ctx, workflows.SignalZones, allowed(func(ctx workflow.Context) { j.applyZones(ctx, z) }))
 		})
+	addWith(ctx, &j.requests.signals, workflows.SignalCalendar,
+		"plan again by a calendar that has changed, if the job uses it",
+		func(ctx workflow.Context, c workflows.CalendarChange) {
+			j.requests.signal(ctx, workflows.SignalCalendar, allowed(func(ctx workflow.Context) { j.applyCalendar(ctx, c) }))
+		})
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/temporal"
@@ -90,7 +91,8 @@ type jobEnv struct {
 	listed      string        // the search attribute of the last outcome, if the job was started with it
 	events      []*event
 
-	newerZones func() // has the other worker's time zones in use; nil: there is no other worker
+	calendars  jobloop.CalendarReader // what its workers read
+	newerZones func()                 // has the other worker's time zones in use; nil: there is no other worker
 
 	// What the job did.
 	runs      []run
@@ -301,6 +303,7 @@ func (w *jobEnv) runOnce(end time.Time) error {
 		require.NoError(w.t, w.env.SetTypedSearchAttributesOnStart(temporal.NewSearchAttributes(outcomeKey.ValueSet(w.listed), outlineKey.ValueSet(w.now))))
 	}
 	w.env.RegisterWorkflowWithOptions(jobloop.Workflow, workflow.RegisterOptions{Name: workflows.TypeJob})
+	w.env.RegisterActivityWithOptions(jobloop.NewPlanner(w.calendars).Ask, activity.RegisterOptions{Name: workflows.ActivityAsk})
 	w.mockServer()
 	w.env.SetOnTimerScheduledListener(func(_ string, d time.Duration) {
 		if d > time.Minute { // the environment has its own, to hold activities

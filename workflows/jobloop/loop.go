@@ -91,6 +91,7 @@ type loop struct {
 	full       bool    // the history is so long that the run drains
 
 	requests     requests
+	mine         bool      // the loop has the turn, since it plans by calendars
 	pauseOver    time.Time // when the pause was to end that ends now by itself; zero: none does
 	disabling    bool      // the job is about to be disabled by disableAfter
 	deleted      bool      // nothing is to be sent from now on
@@ -136,7 +137,11 @@ func (j *loop) run(ctx workflow.Context) error {
 // decide plans further occurrences, and starts, drops or leaves waiting those that are due or to be
 // dispatched ahead.
 func (j *loop) decide(ctx workflow.Context) {
-	if j.requests.turns.Taken() || j.disabling {
+	if j.busy() || j.disabling {
+		return
+	}
+	if !j.mine && j.Definition.Recurrence.ByCalendars() {
+		j.inTurn(ctx, j.decide)
 		return
 	}
 	if j.generator.releasing(ctx) {
@@ -144,6 +149,7 @@ func (j *loop) decide(ctx workflow.Context) {
 	}
 	if j.Active() {
 		j.generator.noteSkipped(ctx)
+		j.generator.noteOff(ctx, false)
 	}
 	delay := j.Delay()
 	now := workflow.Now(ctx).Add(-delay).Truncate(time.Second) // what is due by then may start
@@ -195,6 +201,22 @@ func (j *loop) decide(ctx workflow.Context) {
 	j.finishIfOver(ctx)
 }
 
+// busy reports whether somebody else than the loop has the turn.
+func (j *loop) busy() bool { return j.requests.turns.Taken() && !j.mine }
+
+// inTurn has the loop do something in a turn of its own: it plans by calendars, and no request may change the job
+// meanwhile. It does nothing if somebody has the turn.
+func (j *loop) inTurn(ctx workflow.Context, do func(workflow.Context)) {
+	if j.busy() || j.requests.turns.Wait(ctx) != nil {
+		return
+	}
+	j.mine = true
+	j.mine = true
+	do(ctx)
+	j.mine = false
+	j.requests.turns.End()
+}
+
 // finishIfOver completes an active job, or marks it as faulted, if no occurrence is left and all have ended.
 func (j *loop) finishIfOver(ctx workflow.Context) {
 	if j.Active() && j.over() {
@@ -238,7 +260,7 @@ func (j *loop) ask(ctx workflow.Context) bool {
 	}
 	j.executions.Look(ctx)
 	j.askAgain = workflow.Now(ctx).Add(askInterval)
-	return !j.executions.Unknown() && !j.requests.turns.Taken()
+	return !j.executions.Unknown() && !j.busy()
 }
 
 // outlineWaits is how long an outline with further outcomes waits for something else that wakes the loop.
@@ -286,7 +308,7 @@ func (j *loop) wake(now time.Time) time.Time {
 	if !j.Active() || j.requests.turns.Taken() || j.generator.undecidable() {
 		return time.Time{}
 	}
-	return earlier(j.wakeForNext(now), j.generator.nextSkipped())
+	return earlier(earlier(j.wakeForNext(now), j.generator.nextSkipped()), j.generator.nextOff())
 }
 
 // wakeForPause returns when it is to be looked whether a pause is over; zero for never.

@@ -48,6 +48,8 @@ func (j *loop) skip(ctx workflow.Context, q plan.SkipQuestion) error {
 	switch {
 	case answer.Behind != "" || answer.Replan:
 		return refuseSkip("The job is planned by newer time zones than this worker has. Try again later, or update the workers.")
+	case answer.Unread != "":
+		return refuseSkip("A calendar of the job cannot be read. Try again later.")
 	case answer.Refused:
 		return j.refuseNoSuchRun(&q, answer.Nearest)
 	case !answer.Changed: // it is so already
@@ -58,13 +60,13 @@ func (j *loop) skip(ctx workflow.Context, q plan.SkipQuestion) error {
 	case len(answer.Skips)+len(answer.Windows) > job.MaxSkips:
 		return refuseSkip(fmt.Sprintf("%d occurrences that are to come are skipped already. Disable the job until it is to run again.",
 			len(j.Skips)+len(j.SkipWindows)))
-	case held != nil && j.concerns(&q, &answer, held.Planned()) && !j.withdrawHeld(ctx, held):
+	case held != nil && j.concerns(&q, &answer, held) && !j.withdrawHeld(ctx, held):
 		return refuseSkip(fmt.Sprintf("The occurrence that is due at %s may have been sent: what comes before it, or it, can be changed until %.0f s before it is due.",
 			job.NewTime(held.Due), withdrawMargin.Seconds()))
 	}
 	j.Skips, j.SkipWindows = answer.Skips, answer.Windows
 	j.Plan.Skipped = slices.DeleteFunc(slices.Clone(j.Plan.Skipped), func(due time.Time) bool { // another worker may plan later
-		return !job.Skipped(due, j.Skips, j.SkipWindows)
+		return !job.Skipped(j.Plan.Nominal(due), j.Skips, j.SkipWindows)
 	})
 	j.generator.record(ctx, j.generator.request(plan.StepAfter, j.Decided))
 	j.TimetableChanged(workflow.Now(ctx))
@@ -96,11 +98,11 @@ func (j *loop) askSkip(ctx workflow.Context, q *plan.SkipQuestion, now time.Time
 
 // concerns reports whether a held occurrence has to return to the plan for a change of what is skipped: it is skipped,
 // or one before it is not skipped any more.
-func (j *loop) concerns(q *plan.SkipQuestion, a *plan.SkipAnswer, held time.Time) bool {
+func (j *loop) concerns(q *plan.SkipQuestion, a *plan.SkipAnswer, held *execution.Execution) bool {
 	if q.Undo {
-		return len(a.Occurrences) > 0 && a.Occurrences[0].Before(held)
+		return len(a.Occurrences) > 0 && a.Occurrences[0].Before(held.Planned())
 	}
-	return job.Skipped(held, a.Skips, a.Windows)
+	return job.Skipped(held.Nominal(), a.Skips, a.Windows)
 }
 
 // refuseNoSuchRun refuses a request about no occurrence that could be skipped, or run after all.
@@ -126,8 +128,16 @@ func (j *loop) refuseNoSuchRun(q *plan.SkipQuestion, nearest time.Time) error {
 // askSkip asks the timetable what a request does to what is skipped.
 func (g *generator) askSkip(ctx workflow.Context, q plan.SkipQuestion) (answer plan.SkipAnswer) {
 	r := g.request(plan.StepAfter, g.Decided)
+	if g.Definition.Recurrence.ByCalendars() {
+		g.complete(ctx, r)
+		asked := g.askCalendars(ctx, &calendarQuestion{Request: *r, Skip: &q})
+		if asked.Skip == nil {
+			return plan.SkipAnswer{Unread: asked.Unread}
+		}
+		return *asked.Skip
+	}
 	value := workflow.SideEffect(ctx, func(workflow.Context) any {
-		answer, err := r.Skip(q)
+		answer, err := r.Skip(q, nil)
 		if err != nil {
 			panic("the recurrence of " + g.Key.WorkflowID() + " cannot be read: " + err.Error()) //nolint:forbidigo // as in record
 		}
@@ -191,7 +201,7 @@ func (g *generator) leaveOutSkipped() {
 		return
 	}
 	g.Plan.Due = slices.DeleteFunc(slices.Clone(g.Plan.Due), func(due time.Time) bool {
-		skipped := job.Skipped(due, g.Skips, g.SkipWindows)
+		skipped := job.Skipped(g.Plan.Nominal(due), g.Skips, g.SkipWindows)
 		if skipped && !slices.ContainsFunc(g.Plan.Skipped, due.Equal) {
 			g.Plan.Skipped = append(g.Plan.Skipped, due)
 			slices.SortFunc(g.Plan.Skipped, time.Time.Compare)
@@ -205,8 +215,8 @@ func (g *generator) leaveOutSkipped() {
 func (j *loop) forgetSkips(now time.Time) {
 	if j.executions.Occurrences() == 0 {
 		next, left := j.Next()
-		for _, due := range j.Skips {
-			if due.After(j.Decided) && !due.After(now) && left && due.Before(next) {
+		for _, due := range j.Skips { // by calendars it may be due later than it is known by
+			if len(j.Plan.Calendars) == 0 && due.After(j.Decided) && !due.After(now) && left && due.Before(next) {
 				j.Decided = due
 			}
 		}

@@ -32,11 +32,18 @@ var planning = workflow.ActivityOptions{
 
 // askAnother asks another worker, whose time zones are not older than those of the plan, since those of this one are. A
 // request that is overtaken by another one is dropped.
+//
+// Without a release it is a calendar that could not be read: it is tried again, which any worker may do.
 func (g *generator) askAnother(ctx workflow.Context, r *plan.Request, behind string) {
 	g.Behind = behind
 	g.asked = r
-	workflow.GetLogger(ctx).Warn("the time zones of this worker are older than those of the job's plan; another worker is asked to plan",
-		"job", g.Key.ARMID(), "release", behind, "plan", r.Zone.Release)
+	if behind != "" {
+		workflow.GetLogger(ctx).Warn("the time zones of this worker are older than those of the job's plan; another worker is asked to plan",
+			"job", g.Key.ARMID(), "release", behind, "plan", r.Zone.Release)
+	} else {
+		workflow.GetLogger(ctx).Warn("a calendar cannot be read; what is planned runs, and planning is tried again",
+			"job", g.Key.ARMID(), "error", g.Unread)
+	}
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
 			var answer plan.Plan
@@ -45,21 +52,28 @@ func (g *generator) askAnother(ctx workflow.Context, r *plan.Request, behind str
 				return
 			}
 			// If nothing was planned or decided meanwhile, the answer is still the right one.
-			if r.Zone == g.Plan.Zone && slices.EqualFunc(r.Times, g.remembered(), time.Time.Equal) {
+			if !g.overtaken(r) {
 				workflow.SideEffect(ctx, func(workflow.Context) any { return answer }) // for readers of the history
 				g.take(ctx, r, answer)
 				g.wake = true
 				return
 			}
 			r = g.renewed(r)
+			g.complete(ctx, r)
 			g.asked = r
 		}
 	})
 }
 
+// overtaken reports whether something was planned or decided since a request was made.
+func (g *generator) overtaken(r *plan.Request) bool {
+	return r.Zone != g.Plan.Zone || !slices.EqualFunc(r.Times, g.remembered(), time.Time.Equal)
+}
+
 // renewed returns a request for the state of the job that has changed since.
 func (g *generator) renewed(r *plan.Request) *plan.Request {
 	now := *r
+	now.By = nil // see complete
 	now.Zone, now.Skips, now.Times = g.Plan.Zone, g.Skips, g.remembered()
 	now.SkipWindows, now.SkipsNoted = g.SkipWindows, g.SkipsNoted
 	now.Next, _ = g.Next()
@@ -127,16 +141,24 @@ const refusals = 10
 // A Planner plans with the time zones of its worker for jobs whose workflow tasks other workers had.
 type Planner struct {
 	refused *rate.Limiter
+	read    CalendarReader
 }
 
-// NewPlanner returns the planner of a worker.
-func NewPlanner() *Planner { return &Planner{refused: rate.NewLimiter(refusals, refusals)} }
+// NewPlanner returns the planner of a worker, which reads calendars so.
+func NewPlanner(read CalendarReader) *Planner {
+	return &Planner{refused: rate.NewLimiter(refusals, refusals), read: read}
+}
 
 // Plan is the activity that answers a request with the time zones of this worker. It fails if these are too old, and is
 // tried again, which another worker may get: of few requests each soon, since of ten workers only one may have the
 // release yet, of many each after its turn, and each more seldom the longer it waits.
 func (p *Planner) Plan(ctx context.Context, r plan.Request) (plan.Plan, error) {
-	answer, err := r.Answer()
+	answer, err := plan.Plan{}, error(nil)
+	if r.By == nil {
+		answer, err = r.Answer()
+	} else {
+		answer, err = p.planBy(ctx, &r)
+	}
 	if err == nil && answer.Behind != "" {
 		info := activity.GetInfo(ctx)
 		waited := info.StartedTime.Sub(info.ScheduledTime)

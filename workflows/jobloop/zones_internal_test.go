@@ -27,7 +27,7 @@ func TestJobsThatAWorkerCannotPlanAskAgainSoonIfTheyAreFew(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				p, attempts, end := NewPlanner(), atomic.Int64{}, time.Now().Add(tt.passed)
+				p, attempts, end := NewPlanner(nil), atomic.Int64{}, time.Now().Add(tt.passed)
 				var jobs sync.WaitGroup
 				for range tt.jobs {
 					jobs.Go(func() {

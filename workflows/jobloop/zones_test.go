@@ -46,8 +46,8 @@ func (w *jobEnv) becomes(at time.Duration, release string, rules map[string]stri
 // planHere runs the activity. As a variable it is none of the workflow's code for workflowcheck.
 var planHere = func(r plan.Request) (answer plan.Plan, err error) {
 	env := new(testsuite.WorkflowTestSuite).NewTestActivityEnvironment()
-	env.RegisterActivity(jobloop.NewPlanner().Plan)
-	value, err := env.ExecuteActivity(jobloop.NewPlanner().Plan, r)
+	env.RegisterActivity(jobloop.NewPlanner(nil).Plan)
+	value, err := env.ExecuteActivity(jobloop.NewPlanner(nil).Plan, r)
 	if err != nil {
 		return answer, err
 	}
@@ -60,6 +60,10 @@ func (w *jobEnv) planElsewhere(ctx workflow.Context, arguments ...any) (any, err
 	if err := w.copy(&r, arguments...); err != nil {
 		return nil, err
 	}
+	pause := 30 * time.Second
+	if r.By != nil {
+		pause = 6 * time.Hour
+	}
 	for {
 		if w.newerZones != nil {
 			before := recurrence.CurrentZones()
@@ -68,10 +72,12 @@ func (w *jobEnv) planElsewhere(ctx workflow.Context, arguments ...any) (any, err
 			recurrence.UseZones(before)
 			return answer, err
 		}
-		if _, err := planHere(r); err == nil {
+		if answer, err := w.planAgain(r); r.By != nil && err == nil {
+			return answer, nil
+		} else if err == nil {
 			return nil, errors.New("this worker could have planned itself")
 		}
-		if err := workflow.Sleep(ctx, 30*time.Second); err != nil {
+		if err := workflow.Sleep(ctx, pause); err != nil {
 			return nil, err
 		}
 	}

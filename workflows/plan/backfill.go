@@ -23,16 +23,27 @@ const backfillAhead = 100
 type BackfillAnswer struct {
 	Due   []time.Time `json:"due,omitempty"`
 	Total int         `json:"total,omitempty"` // of all, up to one more than [job.MaxBackfill]; only if it was asked for
+	// why a calendar cannot be read; nothing else is set
+	Unread string `json:"unread,omitempty"`
 }
 
-// Backfill returns the next occurrences after t of a time, and with count how many there are in all. The error means
-// that this worker cannot read the recurrence.
-func (r *Request) Backfill(t, until time.Time, count bool) (BackfillAnswer, error) {
-	p, err := timetable.Of(&job.Definition{StartTime: r.StartTime, Recurrence: r.Recurrence, Local: r.Local}, r.Created)
+// A BackfillQuestion asks for the next occurrences of a time after one, and with Count how many there are in all.
+type BackfillQuestion struct {
+	After, Until time.Time
+	Count        bool
+}
+
+// Backfill answers a question. The calendars are nil for a job that has none: else it is today's that count. The error
+// means that this worker cannot read the recurrence.
+func (r *Request) Backfill(q BackfillQuestion, c *Calendars) (BackfillAnswer, error) {
+	p, err := r.timetable(c)
 	if err != nil {
 		return BackfillAnswer{}, err
 	}
-	return backfillOf(p.FromAnchor(), t, until, count), nil
+	if p = p.FromAnchor(); c != nil {
+		p = p.By(c.Uses, time.Time{}, nil)
+	}
+	return backfillOf(p, q.After, q.Until, q.Count), nil
 }
 
 func backfillOf(p *timetable.Timetable, t, until time.Time, count bool) (a BackfillAnswer) {

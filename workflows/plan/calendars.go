@@ -25,7 +25,25 @@ type Calendars struct {
 type CalendarVersion struct {
 	Name       string `json:"name"`
 	Version    int    `json:"version"`
-	Generation int    `json:"generation"` // see [job.KeptCalendar]
+	Generation int    `json:"generation"`       // see [job.KeptCalendar]
+	Shared     bool   `json:"shared,omitempty"` // it is one of the subscription, and not of the collection
+}
+
+// ByCalendars is what a [Request] has for a job with calendars. Of them are the versions of the plan before. If a
+// worker reads others, the plan follows on that one at a time: what was due by then, and is not decided yet, is kept.
+type ByCalendars struct {
+	Scope job.CollectionKey `json:"scope"`
+	Of    []CalendarVersion `json:"of,omitempty"`
+	Least []CalendarVersion `json:"least,omitempty"` // older generations than these are not good enough
+
+	Made   time.Time         `json:"made,omitzero"` // of the plan before, as are Memory and Noted
+	Memory *calendars.Memory `json:"memory,omitempty"`
+	Noted  time.Time         `json:"noted,omitzero"`
+
+	At    time.Time            `json:"at,omitzero"`     // when a plan by other versions follows
+	Then  *calendars.Memory    `json:"then,omitempty"`  // what is decided at that time
+	Kept  []Note               `json:"kept,omitempty"`  // what was due by then
+	Early []calendars.Identity `json:"early,omitempty"` // of StepAnew: decided ones that are nominally due later
 }
 
 // A Note is what calendars say of a planned occurrence. One without a note is due at its nominal time.
@@ -37,23 +55,99 @@ type Note struct {
 	Beyond   []string            `json:"beyond,omitempty"`   // calendars whose horizon it is behind
 }
 
+// says reports whether the note says anything but that the occurrence is due at its nominal time.
+func (n *Note) says() bool {
+	return n.Calendar != nil || len(n.Beyond) > 0 || !n.Due.Equal(n.Nominal) || n.Identity != nil
+}
+
+// size is about how many bytes a note takes as JSON.
+func (n *Note) size() int {
+	size := 90
+	if n.Identity != nil {
+		size += 80
+	}
+	if n.Calendar != nil {
+		size += n.Calendar.Size()
+	}
+	for _, name := range n.Beyond {
+		size += 3 + len(name)
+	}
+	return size
+}
+
 // AnswerBy is [Request.Answer] for a job with calendars. Its plan has at least two occurrences, and those of the next
-// 24 hours, so that it goes on for a while when a calendar cannot be read.
+// 24 hours if they are not too many, so that it goes on for a while when a calendar cannot be read.
 func (r *Request) AnswerBy(c Calendars) (Plan, error) { return r.answer(&c) }
 
 const (
 	aheadByCalendars = 24 * time.Hour
 	// mostByCalendars is the maximum number of occurrences of a plan with calendars: a job of minutes has 1,440 a day.
 	mostByCalendars = 1500
+	// mostNoted is the size limit of the notes of a plan, in bytes. A job behind the horizon of a calendar has a note for
+	// each occurrence.
+	mostNoted = 48 << 10
+	// mostOff is how many entries a plan has of what does not run.
+	mostOff = 30
 	// mostNominal is how many nominal times a plan says of whether they are skipped.
 	mostNominal = 3000
-	// mostLate is how many occurrences [Plan.Late] lists.
-	mostLate = 300
+	// mostLate is how many occurrences [Plan.Late] lists: those of a day, one each minute, can all move to another one.
+	mostLate = 1440
 )
 
+// settle returns the timetable by calendars, and completes these. The plan is made anew, follows on the one before since
+// the calendars have changed, or goes on as it was.
+func (r *Request) settle(t *timetable.Timetable, c *Calendars, from time.Time) *timetable.Timetable {
+	by := r.By
+	switch {
+	case by == nil:
+		return t.By(c.Uses, c.Made, c.Memory)
+	case r.Step == StepFirst:
+		return t.By(c.Uses, r.Created, nil)
+	case r.Step == StepAnew:
+		c.Made = from.Add(time.Second)
+		c.Memory = &calendars.Memory{Until: from, Early: by.Early, Late: t.By(c.Uses, c.Made, nil).Late(from, mostLate)}
+		return t.By(c.Uses, c.Made, c.Memory)
+	case r.changed(c):
+		c.Made, c.Memory = by.At.Add(time.Second), by.Then
+	default:
+		c.Made, c.Memory = by.Made, by.Memory
+	}
+	var kept []timetable.Kept
+	for _, n := range by.Kept {
+		if n.Due.Before(c.Made) {
+			kept = append(kept, timetable.Kept{Due: n.Due, Nominal: n.Nominal})
+		}
+	}
+	return t.By(c.Uses, c.Made, c.Memory).Keeping(kept)
+}
+
+// changed reports whether the plan before was made by other versions of the calendars.
+func (r *Request) changed(c *Calendars) bool {
+	return r.By != nil && len(r.By.Of) > 0 && !slices.Equal(r.By.Of, c.Of)
+}
+
+// noted returns up to when what did not run has its entry.
+func (r *Request) noted(from time.Time) time.Time {
+	if r.By == nil || r.By.Noted.IsZero() || r.Step == StepAnew {
+		return from
+	}
+	return r.By.Noted
+}
+
 // annotate completes a plan that continues after a time, by the timetable with the calendars.
-func (p *Plan) annotate(t *timetable.Timetable, c *Calendars, from time.Time) {
-	p.Calendars = c.Of
+func (p *Plan) annotate(t *timetable.Timetable, c *Calendars, from, noted time.Time) {
+	p.Calendars, p.Made, p.Memory, p.Noted = c.Of, c.Made, c.Memory, noted
+	p.extend(t)
+	for p.note(t, from, noted); p.noteSize() > mostNoted && len(p.Due) > 2; p.note(t, from, noted) {
+		p.Due, p.Done = p.Due[:max(2, len(p.Due)/2)], false
+	}
+	if len(p.Due) > 0 {
+		p.Late = t.Late(p.Due[len(p.Due)-1], mostLate)
+	}
+}
+
+// extend plans the occurrences of the next 24 hours.
+func (p *Plan) extend(t *timetable.Timetable) {
 	for !p.Done && !p.More && len(p.Due) > 0 && len(p.Due) < mostByCalendars {
 		last := p.Due[len(p.Due)-1]
 		next, ok := t.After(last)
@@ -62,44 +156,68 @@ func (p *Plan) annotate(t *timetable.Timetable, c *Calendars, from time.Time) {
 		}
 		p.Due = append(p.Due, next)
 	}
+}
+
+func (p *Plan) noteSize() (size int) {
+	for i := range p.Notes {
+		size += p.Notes[i].size()
+	}
+	return size
+}
+
+// note says what calendars make of the occurrences after a time that run, and of those after another one that do not.
+func (p *Plan) note(t *timetable.Timetable, from, noted time.Time) {
+	p.Notes, p.Off = nil, nil
 	if len(p.Due) == 0 {
+		p.Covered = noted
 		return
 	}
-	last := p.Due[len(p.Due)-1]
-	p.Covered = t.Within(from, last, mostNominal)
-	for _, o := range t.Occurrences(from.Add(time.Second), p.Covered) {
-		if o.Ran() {
-			p.addNote(&o)
-		} else {
-			p.addOff(&o)
+	begin := noted
+	if from.Before(begin) {
+		begin = from
+	}
+	p.Covered = t.Within(begin, p.Due[len(p.Due)-1], mostNominal)
+	all := t.Occurrences(begin.Add(time.Second), p.Due[len(p.Due)-1])
+	for i := range all {
+		o := &all[i]
+		switch {
+		case o.Ran() && o.Due.After(from):
+			p.addNote(o)
+		case o.Ran() || o.Nominal.After(p.Covered):
+		// one that a change of the calendars drops after its nominal time has no entry yet
+		case !o.Nominal.After(noted) && (!o.Nominal.Before(p.Made) || !noted.Before(p.Made)):
+		case !p.addOff(o):
+			p.Covered = o.Nominal.Add(-time.Second)
 		}
 	}
-	p.Late = t.Late(last, mostLate)
 }
 
 func (p *Plan) addNote(o *calendars.Occurrence) {
-	i := o.Identity()
-	if o.Objection.Name == "" && len(o.BeyondHorizon) == 0 && o.Due.Equal(o.Nominal) && i.Number == 0 {
-		return
-	}
 	n := Note{Due: o.Due, Nominal: o.Nominal, Calendar: job.CalendarDayOf(o), Beyond: o.BeyondHorizon}
-	if i.Number != 0 {
+	if i := o.Identity(); i.Number != 0 {
 		n.Identity = &i
 	}
-	p.Notes = append(p.Notes, n)
+	if n.says() {
+		p.Notes = append(p.Notes, n)
+	}
 }
 
-// addOff notes an occurrence that does not run, together with those before it that do not for the same reason.
-func (p *Plan) addOff(o *calendars.Occurrence) {
-	why, by := job.WhyByCalendar(o), job.CalendarDayOf(o)
-	if n := len(p.Off); n == 0 || p.Off[n-1].Why != why {
+// addOff notes an occurrence that does not run, together with those before it on the same day that do not for the same
+// reason. It reports whether there was room.
+func (p *Plan) addOff(o *calendars.Occurrence) bool {
+	why, by, n := job.WhyByCalendar(o), job.CalendarDayOf(o), len(p.Off)
+	if n == 0 || p.Off[n-1].Why != why || o.Nominal.Sub(p.Off[n-1].First) >= aheadByCalendars {
+		if n == mostOff {
+			return false
+		}
 		p.Off = append(p.Off, Dropped{Outcome: job.OutcomeSkipped, Why: why, Calendar: by})
 	}
 	p.Off[len(p.Off)-1].Add(o.Nominal)
+	return true
 }
 
-// note returns the note of the occurrence that is due then; nil if there is none.
-func (p *Plan) note(due time.Time) *Note {
+// Note returns the note of the occurrence that is due then; nil if there is none.
+func (p *Plan) Note(due time.Time) *Note {
 	i := slices.IndexFunc(p.Notes, func(n Note) bool { return n.Due.Equal(due) })
 	if i < 0 {
 		return nil
@@ -109,7 +227,7 @@ func (p *Plan) note(due time.Time) *Note {
 
 // Nominal returns the nominal time of the occurrence that is due then: by it a job's requests know it.
 func (p *Plan) Nominal(due time.Time) time.Time {
-	if n := p.note(due); n != nil {
+	if n := p.Note(due); n != nil {
 		return n.Nominal
 	}
 	return due
@@ -117,10 +235,31 @@ func (p *Plan) Nominal(due time.Time) time.Time {
 
 // Identity returns what the occurrence that is due then is known by, whatever calendars make of it.
 func (p *Plan) Identity(due time.Time) calendars.Identity {
-	if n := p.note(due); n != nil && n.Identity != nil {
+	if n := p.Note(due); n != nil && n.Identity != nil {
 		return *n.Identity
 	}
 	return calendars.Identity{Nominal: p.Nominal(due).UTC()}
+}
+
+// EarlyAt returns the occurrences that are decided at a time, and are nominally due after it or are known by their
+// numbers.
+func (p *Plan) EarlyAt(at time.Time) (early []calendars.Identity) {
+	month := at.UTC().Year()*12 + int(at.UTC().Month()) - 1
+	add := func(i calendars.Identity) {
+		known := slices.Contains(early, i)
+		if !known && (i.Number != 0 && i.Month >= month-1 || i.Nominal.After(at)) {
+			early = append(early, i)
+		}
+	}
+	for _, i := range p.Early {
+		add(i)
+	}
+	for i := range p.Notes {
+		if n := &p.Notes[i]; !n.Due.After(at) {
+			add(p.Identity(n.Due))
+		}
+	}
+	return early
 }
 
 // MemoryAt returns what is decided at a time, which is not after the last planned occurrence, for a plan that is made

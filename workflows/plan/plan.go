@@ -30,9 +30,15 @@ type Plan struct {
 	// by calendars; see [Request.AnswerBy]
 	Calendars []CalendarVersion    `json:"calendars,omitempty"`
 	Notes     []Note               `json:"notes,omitempty"`  // of Due
-	Off       []Dropped            `json:"off,omitempty"`    // what does not run, up to Covered
+	Off       []Dropped            `json:"off,omitempty"`    // what does not run, after Noted and up to Covered
+	Noted     time.Time            `json:"noted,omitzero"`   // what did not run up to here has its entry
 	Covered   time.Time            `json:"covered,omitzero"` // at most the last of Due
 	Late      []calendars.Identity `json:"late,omitempty"`   // nominally due up to the last of Due, and due later
+	Made      time.Time            `json:"made,omitzero"`    // see [Calendars], as is Memory
+	Memory    *calendars.Memory    `json:"memory,omitempty"`
+	Early     []calendars.Identity `json:"early,omitempty"` // decided ones that are nominally due later
+	// why a worker planned nothing: it could not read a calendar. Nothing else is set.
+	Unread string `json:"unread,omitempty"`
 
 	Zone  *Zone  `json:"zone,omitempty"`  // of the job; nil if the occurrences follow from none
 	Moved *Moved `json:"moved,omitempty"` // the zone's rules are not those of the plan before
@@ -67,6 +73,17 @@ func (d *Dropped) Add(t time.Time) {
 	if len(d.Newest) > maxListed {
 		d.Newest = d.Newest[1:]
 	}
+}
+
+// Until returns those that were due up to a time.
+func (d *Dropped) Until(t time.Time) *Dropped {
+	some := &Dropped{Outcome: d.Outcome, Why: d.Why, Repeat: d.Repeat, Calendar: d.Calendar}
+	for due := range d.All() {
+		if !due.After(t) {
+			some.Add(due)
+		}
+	}
+	return some
 }
 
 // All returns the due times, oldest first. Those that are not listed are taken for evenly spread over the time before.

@@ -33,6 +33,8 @@ type Request struct {
 	Window  time.Duration `json:"window,omitempty"`  // of StepCatchUp
 	Keep    int           `json:"keep,omitempty"`    // of StepRelease: how many occurrences run that were held
 	AtOnce  int           `json:"atOnce,omitempty"`  // of StepRelease: how many of them at once
+
+	By *ByCalendars `json:"by,omitempty"` // nil: the job has no calendars
 }
 
 // A Step is what is planned.
@@ -57,7 +59,7 @@ const (
 func (r *Request) Answer() (Plan, error) { return r.answer(nil) }
 
 func (r *Request) answer(c *Calendars) (Plan, error) {
-	p, err := timetable.Of(&job.Definition{StartTime: r.StartTime, Recurrence: r.Recurrence, Local: r.Local}, r.Created)
+	p, err := r.timetable(c)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -80,12 +82,12 @@ func (r *Request) answer(c *Calendars) (Plan, error) {
 		p = p.Since(from)
 	}
 	if c != nil {
-		p = p.By(c.Uses, c.Made, c.Memory)
+		p = r.settle(p, c, from)
 	}
 	p = p.Without(moved(r.Skips, move), movedWindows(r.SkipWindows, move)...)
 	out, noted := r.step(p, from), move(r.SkipsNoted)
 	if c != nil {
-		out.annotate(p, c, from)
+		out.annotate(p, c, from, r.noted(from))
 	}
 	if r.Step == StepSkipped {
 		if out.Dropped = sweepSkipped(p, noted, r.Until); out.Dropped != nil {
@@ -113,12 +115,24 @@ func (r *Request) answer(c *Calendars) (Plan, error) {
 		zone.Release = max(zone.Release, r.Zone.Release)
 	}
 	times := append(append(moved(r.Times, move), from), out.Due...)
+	for i := range out.Notes {
+		times = append(times, out.Notes[i].Nominal)
+	}
 	if d := out.Dropped; d != nil {
 		times = append(times, d.Last)
 	}
 	zone.note(p, times)
 	out.Zone = zone
 	return out, nil
+}
+
+// timetable returns the timetable of a request, of nominal times if there are calendars.
+func (r *Request) timetable(c *Calendars) (*timetable.Timetable, error) {
+	d := &job.Definition{StartTime: r.StartTime, Recurrence: r.Recurrence, Local: r.Local}
+	if c == nil {
+		return timetable.Of(d, r.Created)
+	}
+	return timetable.Nominal(d, r.Created, c.Uses)
 }
 
 func (r *Request) step(p *timetable.Timetable, from time.Time) Plan {

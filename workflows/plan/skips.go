@@ -54,20 +54,29 @@ type SkipAnswer struct {
 	// the request is about no occurrence, and this is the nearest that it could be about; zero: there is none
 	Refused bool      `json:"refused,omitempty"`
 	Nearest time.Time `json:"nearest,omitzero"`
-	// nothing else is set: the time zones of this worker are newer than the plan's, so it plans first, or they are older
+	// nothing else is set: the time zones of this worker, or calendars, are newer than the plan's, so it plans first, or
+	// the time zones are older, or a calendar cannot be read, which Unread says why
 	Replan bool   `json:"replan,omitempty"`
 	Behind string `json:"behind,omitempty"`
+	Unread string `json:"unread,omitempty"`
 }
 
 // maxAnswered is how many occurrences an answer lists.
 const maxAnswered = 10
 
 // Skip answers a question by the timetable of a job. It plans nothing. It looks for a few hundred occurrences at most,
-// however many are concerned. The error means that this worker cannot read the recurrence.
-func (r *Request) Skip(q SkipQuestion) (SkipAnswer, error) {
-	all, err := timetable.Of(&job.Definition{StartTime: r.StartTime, Recurrence: r.Recurrence, Local: r.Local}, r.Created)
+// however many are concerned. The calendars are nil for a job that has none. The error means that this worker cannot
+// read the recurrence.
+func (r *Request) Skip(q SkipQuestion, c *Calendars) (SkipAnswer, error) {
+	all, err := r.timetable(c)
 	if err != nil {
 		return SkipAnswer{}, err
+	}
+	if c != nil && r.changed(c) {
+		return SkipAnswer{Replan: true}, nil
+	}
+	if c != nil {
+		all = r.settle(all, c, r.From)
 	}
 	if zone := r.zone(all); zone != nil && r.Zone != nil && zone.Name == r.Zone.Name && zone.Rules != r.Zone.Rules {
 		if zone.Release < r.Zone.Release {
@@ -113,7 +122,7 @@ func (s *skipper) one() {
 	due := s.q.Due
 	next, ok := s.rest.After(due.Add(-time.Second))
 	runs, skipped := ok && next.Equal(due), s.rest.IsSkipped(due)
-	listed := slices.ContainsFunc(s.Skips, due.Equal)
+	listed := slices.ContainsFunc(s.Skips, s.rest.Nominal(due).Equal)
 	switch {
 	case !due.After(s.q.After):
 		s.refuse(due)
@@ -141,6 +150,7 @@ func (s *skipper) next() {
 // change skips an occurrence, or skips it no more. A window is divided by it then.
 func (s *skipper) change(due time.Time) {
 	s.note(due)
+	due = s.rest.Nominal(due) // by which it is known
 	if !s.q.Undo {
 		s.Skips = append(s.Skips, due)
 		return

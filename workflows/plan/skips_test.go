@@ -18,7 +18,7 @@ func eachMinute() *Request {
 func ask(t *testing.T, r *Request, q SkipQuestion) SkipAnswer {
 	t.Helper()
 	q.After = r.From
-	a, err := r.Skip(q)
+	a, err := r.Skip(q, nil)
 	require.NoError(t, err)
 	return a
 }
@@ -142,6 +142,6 @@ func BenchmarkUnskipOfNone(b *testing.B) {
 	}
 	q := SkipQuestion{Undo: true, After: noon, SkipRequest: job.SkipRequest{Due: minutes(1_000_000)}}
 	for b.Loop() {
-		_, _ = r.Skip(q)
+		_, _ = r.Skip(q, nil)
 	}
 }

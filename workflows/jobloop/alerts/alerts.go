@@ -76,6 +76,14 @@ func (r *Raiser) Dropped(ctx workflow.Context, d *plan.Dropped) {
 	r.raise(ctx, notification.On(r.rules(), job.EventMissed), a, d.First.UTC().Format(time.RFC3339), d.Why)
 }
 
+// Unplanned raises an event of a job that is not planned any further, since a calendar cannot be read: occurrences may be
+// missed.
+func (r *Raiser) Unplanned(ctx workflow.Context, why string) {
+	a := notification.Alert{Event: job.EventMissed, Error: why}
+	now := workflow.Now(ctx).UTC().Format(time.RFC3339Nano)
+	r.raise(ctx, notification.On(r.rules(), job.EventMissed), a, "unplanned "+now, "a calendar cannot be read")
+}
+
 // Disabled raises the event of a job that was disabled because it failed.
 func (r *Raiser) Disabled(ctx workflow.Context, failures int, why string) {
 	a := notification.Alert{Event: job.EventDisabled, Failures: failures, Error: why}

@@ -134,6 +134,14 @@ func (e *Execution) Planned() time.Time {
 	return e.Moved
 }
 
+// Nominal returns the nominal time of an occurrence, by which requests know it.
+func (e *Execution) Nominal() time.Time {
+	if e.By == nil {
+		return e.Planned()
+	}
+	return e.By.Nominal
+}
+
 // NoteError keeps why an attempt of the current action failed, unless it is not known.
 func (e *Execution) NoteError(why string, end time.Time) {
 	why = redact.CutJSON(redact.Cut(why, job.MaxError), maxError)

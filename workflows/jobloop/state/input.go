@@ -8,6 +8,7 @@ import (
 	"almanac/activities"
 	"almanac/job"
 	"almanac/job/template"
+	"almanac/recurrence/calendars"
 	"almanac/workflows"
 	"almanac/workflows/internal/visibility"
 	"almanac/workflows/jobloop/alerts"
@@ -87,6 +88,8 @@ type Input struct {
 	// requests to run the job again that started a manual run, by their keys
 	Reruns Requests `json:"reruns,omitempty"`
 
+	// why a calendar could not be read when the job was to be planned; "" if it was
+	Unread string `json:"unread,omitempty"`
 	// release of the worker that could not plan, since its time zones are older than those of the plan
 	Behind string `json:"behind,omitempty"`
 	Halted string `json:"halted,omitempty"` // why the job was disabled by disableAfter
@@ -133,6 +136,8 @@ type Waiting struct {
 	Moved time.Time `json:"moved,omitzero"`
 	// of the action, that may have been sent, the last one included
 	Attempts int `json:"attempts,omitempty"`
+	// of an occurrence that is known by its number in the month, and not by its nominal time
+	Identity *calendars.Identity `json:"identity,omitempty"`
 	// of the action's last attempt that failed, at most [job.MaxError] bytes
 	Error    string    `json:"error,omitempty"`
 	ErrorEnd time.Time `json:"errorEnd,omitzero"` // when that attempt ended
@@ -161,6 +166,13 @@ type Undo struct {
 // New returns the input of a new job's workflow, from which the job's first status follows. The
 // definition must be valid; c is the collection as it answered the registration with that number.
 func New(k job.Key, d job.Definition, registration int, c workflows.CollectionState, now time.Time) (Input, error) {
+	return NewBy(k, d, registration, c, now, nil)
+}
+
+// NewBy is [New] for a job with calendars, which are nil for one that has none.
+func NewBy(
+	k job.Key, d job.Definition, registration int, c workflows.CollectionState, now time.Time, by *plan.Calendars,
+) (Input, error) {
 	in := Input{
 		Key: k, Created: now.UTC().Truncate(time.Second), Definition: d, Lead: int(plan.Lead(k).Milliseconds()),
 		Generation: registration, Registration: registration,
@@ -176,7 +188,13 @@ func New(k job.Key, d job.Definition, registration int, c workflows.CollectionSt
 	in.Decided = in.Created.Add(-time.Second)
 	first := plan.Request{Created: in.Created, StartTime: d.StartTime, Recurrence: d.Recurrence, Local: d.Local, Step: plan.StepFirst, From: in.Decided}
 	var err error
-	if in.Plan, err = first.Answer(); err != nil {
+	if by != nil {
+		by.Made = in.Created
+		in.Plan, err = first.AnswerBy(*by)
+	} else {
+		in.Plan, err = first.Answer()
+	}
+	if err != nil {
 		return Input{}, err
 	}
 	if in.Active() && in.Exhausted() {
@@ -221,12 +239,17 @@ func (in *Input) Snapshot() job.Job {
 	switch next, ok := in.Next(); {
 	case ok && in.Active():
 		s.NextExecutionTime = job.NewTime(next)
+		if in.Unread != "" {
+			s.Reason = job.WhyUnread(in.Unread)
+		}
 	case in.Active() && in.onlySkipped():
 		s.Reason = job.WhyAllSkipped
 	case in.Pruning != nil:
 		s.Reason = in.Pruning.Why()
 	case !ok && in.Plan.Done:
 		s.Reason = in.Definition.WhyOver(in.Created, in.Started)
+	case in.Unread != "" && in.Active():
+		s.Reason = job.WhyUnread(in.Unread)
 	case in.Behind != "" && in.Active():
 		s.Reason = job.WhyUnplanned(in.Behind, in.Plan.Zone.Release)
 	case in.Definition.State == job.StateDisabled:
@@ -240,6 +263,7 @@ func (in *Input) Snapshot() job.Job {
 		Registration: in.Registration, Numbered: in.Numbered,
 		Started: in.Started, Decided: in.Decided, CollectionDisabled: in.CollectionDisabled, DisabledBy: in.DisabledBy,
 		CollectionPause: in.CollectionPause, Held: in.Held, Pruning: in.Pruning, Backfills: in.backfills(),
+		Made: in.Plan.Made, Memory: in.Plan.Memory,
 	}
 }
 
@@ -284,7 +308,8 @@ func (in *Input) Next() (time.Time, bool) {
 // Exhausted reports whether no occurrence is left to decide.
 func (in *Input) Exhausted() bool {
 	_, ok := in.Next()
-	return !ok && !in.Plan.More && (in.Behind == "" || len(in.Plan.Due) > 0) && !in.onlySkipped()
+	unplanned := in.Behind != "" || in.Unread != ""
+	return !ok && !in.Plan.More && (!unplanned || len(in.Plan.Due) > 0) && !in.onlySkipped()
 }
 
 // onlySkipped reports whether all occurrences that are left are skipped. Until they have passed, a request can have them

@@ -1,0 +1,308 @@
+package jobloop
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/internal/redact"
+	"almanac/job"
+	"almanac/workflows"
+	"almanac/workflows/jobloop/execution"
+	"almanac/workflows/plan"
+)
+
+// A job with calendars is planned by a local activity, which reads them; a replay takes what it answered. If a calendar
+// cannot be read, the activity Plan tries again, with any worker, until it can. What is planned runs as planned
+// meanwhile, and nothing else does.
+
+// asking are the options of the local activity. A calendar that is not in its worker's cache is asked for.
+var asking = workflow.LocalActivityOptions{
+	ScheduleToCloseTimeout: 8 * time.Second, StartToCloseTimeout: 6 * time.Second,
+	RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}, Summary: "plan by calendars",
+}
+
+// readTimeout is how long the calendars of a job may take to answer before they count as unreadable for now.
+const readTimeout = 4 * time.Second
+
+// A calendarQuestion asks for a plan by calendars, or one of the others.
+type calendarQuestion struct {
+	plan.Request
+
+	Skip     *plan.SkipQuestion     `json:"skip,omitempty"`
+	Backfill *plan.BackfillQuestion `json:"backfill,omitempty"`
+}
+
+// A calendarAnswer is one of these, as was asked.
+type calendarAnswer struct {
+	Plan     *plan.Plan           `json:"plan,omitempty"`
+	Skip     *plan.SkipAnswer     `json:"skip,omitempty"`
+	Backfill *plan.BackfillAnswer `json:"backfill,omitempty"`
+	Unread   string               `json:"unread,omitempty"` // why a calendar cannot be read; nothing else is set
+}
+
+// A CalendarReader returns the calendars of a request for a job that has some. Its plan is completed by them.
+type CalendarReader func(ctx context.Context, r *plan.Request) (*plan.Calendars, error)
+
+// Ask is the local activity that answers by the calendars that this worker reads.
+func (p *Planner) Ask(ctx context.Context, q calendarQuestion) (answer calendarAnswer, err error) {
+	limited, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	c, err := p.read(limited, &q.Request)
+	if err != nil {
+		return calendarAnswer{Unread: unread(err)}, nil
+	}
+	switch {
+	case q.Skip != nil:
+		answer.Skip = new(plan.SkipAnswer)
+		*answer.Skip, err = q.Request.Skip(*q.Skip, c)
+	case q.Backfill != nil:
+		answer.Backfill = new(plan.BackfillAnswer)
+		*answer.Backfill, err = q.Request.Backfill(*q.Backfill, c)
+	default:
+		answer.Plan = new(plan.Plan)
+		*answer.Plan, err = q.AnswerBy(*c)
+	}
+	return answer, err
+}
+
+// maxUnread is how much is kept of why a calendar cannot be read, in bytes.
+const maxUnread = 200
+
+// unread returns why a calendar cannot be read.
+func unread(err error) string { return redact.CutJSON(redact.Cut(err.Error(), maxUnread), maxUnread) }
+
+// planBy is [Planner.Plan] for a job with calendars.
+func (p *Planner) planBy(ctx context.Context, r *plan.Request) (plan.Plan, error) {
+	c, err := p.read(ctx, r)
+	if err == nil {
+		return r.AnswerBy(*c)
+	}
+	info := activity.GetInfo(ctx)
+	text := "a calendar of the job cannot be read: " + err.Error()
+	return plan.Plan{}, temporal.NewApplicationErrorWithOptions(text, "", temporal.ApplicationErrorOptions{
+		NextRetryDelay: p.again(info.StartedTime.Sub(info.ScheduledTime)), Category: temporal.ApplicationErrorCategoryBenign,
+	})
+}
+
+// askCalendars asks by calendars. Others may run meanwhile.
+func (g *generator) askCalendars(ctx workflow.Context, q *calendarQuestion) (answer calendarAnswer) {
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	ctx = workflow.WithLocalActivityOptions(ctx, asking)
+	if err := workflow.ExecuteLocalActivity(ctx, workflows.ActivityAsk, *q).Get(ctx, &answer); err != nil {
+		return calendarAnswer{Unread: unread(err)}
+	}
+	return answer
+}
+
+// complete adds to a request what it has for a job with calendars.
+func (g *generator) complete(ctx workflow.Context, r *plan.Request) {
+	if !g.Definition.Recurrence.ByCalendars() || r.By != nil {
+		return
+	}
+	at := execution.Later(g.Decided, workflow.Now(ctx).Truncate(time.Second))
+	if n := len(g.Plan.Due); !g.Plan.Done { // what comes after the plan is not known
+		known := g.Decided
+		if n > 0 {
+			known = execution.Later(known, g.Plan.Due[n-1])
+		}
+		if at.After(known) {
+			at = known
+		}
+	}
+	early := g.Plan.EarlyAt(at)
+	r.By = &plan.ByCalendars{
+		Scope: g.Key.Collection, Of: g.Plan.Calendars, Made: g.Plan.Made, Memory: g.Plan.Memory, Noted: g.Plan.Noted,
+		At: at, Then: g.Plan.MemoryAt(at, early), Early: early,
+	}
+	for _, due := range g.Plan.Due {
+		if due.After(at) {
+			break
+		}
+		n := plan.Note{Due: due, Nominal: due}
+		if noted := g.Plan.Note(due); noted != nil {
+			n = *noted
+		}
+		r.By.Kept = append(r.By.Kept, n)
+	}
+}
+
+// recordBy is record for a job with calendars. The caller has the turn, so that no request changes the job meanwhile;
+// executions may end.
+func (g *generator) recordBy(ctx workflow.Context, r *plan.Request) {
+	for {
+		g.complete(ctx, r)
+		answer := g.askCalendars(ctx, &calendarQuestion{Request: *r})
+		switch {
+		case g.stopped:
+			return
+		case answer.Plan == nil:
+			g.unreadable(ctx, r, answer.Unread)
+			return
+		case answer.Plan.Behind != "":
+			g.askAnother(ctx, r, answer.Plan.Behind)
+			return
+		case g.overtaken(r):
+			r = g.renewed(r)
+			continue
+		}
+		g.forReaders(ctx, answer.Plan)
+		g.take(ctx, r, *answer.Plan)
+		return
+	}
+}
+
+// forReaders records what readers of the history look for in a plan.
+func (g *generator) forReaders(ctx workflow.Context, p *plan.Plan) {
+	if p.Dropped == nil && p.Moved == nil {
+		return
+	}
+	shown := plan.Plan{Dropped: p.Dropped, Moved: p.Moved, Zone: p.Zone}
+	workflow.SideEffect(ctx, func(workflow.Context) any { return shown })
+}
+
+// unreadable notes that a calendar could not be read, and has it tried again.
+func (g *generator) unreadable(ctx workflow.Context, r *plan.Request, why string) {
+	if g.Unread == "" {
+		g.raiser.Unplanned(ctx, why)
+	}
+	g.Unread = why
+	g.TimetableChanged(workflow.Now(ctx))
+	g.askAnother(ctx, r, "")
+}
+
+// noteOff records what calendars drop, at its nominal time. Many of one day have an entry together when the last of them
+// has passed; with all, those that have passed.
+func (g *generator) noteOff(ctx workflow.Context, all bool) {
+	if len(g.Plan.Calendars) == 0 {
+		return
+	}
+	now := workflow.Now(ctx).Truncate(time.Second)
+	for len(g.Plan.Off) > 0 && !g.Plan.Off[0].Last.After(now) {
+		d := g.Plan.Off[0]
+		g.Plan.Off = g.Plan.Off[1:]
+		g.noteByCalendar(ctx, &d)
+	}
+	if len(g.Plan.Off) > 0 && all {
+		if d := g.Plan.Off[0].Until(now); d.Count > 0 {
+			g.noteByCalendar(ctx, d)
+		}
+		g.Plan.Noted = execution.Later(g.Plan.Noted, now)
+	}
+	if len(g.Plan.Off) == 0 && !g.Plan.Covered.After(now) {
+		g.Plan.Noted = execution.Later(g.Plan.Noted, g.Plan.Covered)
+	}
+}
+
+// noteByCalendar records occurrences that calendars drop. Nobody is alerted: that is what they are for.
+func (g *generator) noteByCalendar(ctx workflow.Context, d *plan.Dropped) {
+	g.Plan.Noted = execution.Later(g.Plan.Noted, d.Last)
+	workflow.SideEffect(ctx, func(workflow.Context) any { return plan.Plan{Dropped: d} })
+	g.IrregularUntil(workflow.Now(ctx))
+	for due := range d.All() {
+		g.Recent.Add(job.Mark{Due: due, Outcome: d.Outcome, Late: -1}, workflow.Now(ctx))
+	}
+}
+
+// uncovered reports whether the plan does not say yet what calendars drop from now on, although it has occurrences later.
+func (g *generator) uncovered() bool {
+	n := len(g.Plan.Due)
+	return n > 0 && len(g.Plan.Calendars) > 0 && len(g.Plan.Off) == 0 && g.Plan.Covered.Before(g.Plan.Due[n-1])
+}
+
+// nextOff returns when the next occurrence is to be recorded that calendars drop; zero if none is.
+func (g *generator) nextOff() time.Time {
+	switch {
+	case len(g.Plan.Off) > 0:
+		return g.Plan.Off[0].Last
+	case g.uncovered() && g.asked == nil:
+		return g.Plan.Covered
+	}
+	return time.Time{}
+}
+
+// applyCalendar plans again by a calendar that has changed, if the job uses it. Nothing is run for it, and what was due
+// stays as it is.
+func (j *loop) applyCalendar(ctx workflow.Context, c workflows.CalendarChange) {
+	if !j.concernedBy(&c) || j.Definition.State.Final() || !j.Active() && j.Held == nil {
+		return // it is planned when it is enabled
+	}
+	if held := j.executions.Held(workflow.Now(ctx)); held != nil && !held.Manual {
+		j.withdrawHeld(ctx, held)
+	}
+	if j.Active() {
+		j.generator.noteOff(ctx, true)
+	}
+	r := j.generator.request(plan.StepAfter, j.Decided)
+	j.generator.complete(ctx, r)
+	r.By.Least = []plan.CalendarVersion{{Name: c.Key.Name, Generation: c.Generation, Shared: c.Key.Scope.Name == ""}}
+	j.generator.record(ctx, r)
+	j.TimetableChanged(workflow.Now(ctx))
+}
+
+// concernedBy reports whether the job has not been planned by a calendar that has changed, and uses it.
+func (j *loop) concernedBy(c *workflows.CalendarChange) bool {
+	name := job.NormalizeName(c.Key.Name)
+	same := func(other string) bool { return job.NormalizeName(other) == name }
+	if !slices.ContainsFunc(j.Definition.Recurrence.CalendarNames(), same) {
+		return false
+	}
+	shared := c.Key.Scope.Name == ""
+	scope := j.Key.Collection
+	if shared {
+		scope = job.SubscriptionScope(scope.Subscription)
+	}
+	if scope.Calendar(c.Key.Name).WorkflowID() != c.Key.WorkflowID() {
+		return false
+	}
+	for _, v := range j.Plan.Calendars {
+		if same(v.Name) && (v.Shared == shared && v.Generation >= c.Generation || shared && !v.Shared) {
+			return false // the one of the collection is meant
+		}
+	}
+	return true
+}
+
+// occurrence returns what distinguishes an occurrence from others of the job, for its id: its nominal time, or of a
+// schedule of working days its month, number and time of day.
+func (j *loop) occurrence(due time.Time) string {
+	zone := j.Plan.Zone
+	i := j.Plan.Identity(due)
+	if i.Number != 0 {
+		return fmt.Sprintf("working day %d of %04d-%02d at %d", i.Number, i.Month/12, i.Month%12+1, i.Clock)
+	}
+	return zone.Local(i.Nominal).Format(time.RFC3339) // newer time zones may give two local times one instant
+}
+
+// byCalendars returns what calendars say of an occurrence, for its execution; nil: nothing.
+func (j *loop) byCalendars(due time.Time) *job.ByCalendars {
+	n := j.Plan.Note(due)
+	if n == nil || n.Due.Equal(n.Nominal) && n.Calendar == nil && len(n.Beyond) == 0 {
+		return nil
+	}
+	by := &job.ByCalendars{Nominal: n.Nominal, BeyondHorizon: n.Beyond}
+	if n.Calendar != nil {
+		by.Calendars = []job.CalendarDay{*n.Calendar}
+	}
+	return by
+}
+
+// noteAgain notes what calendars say of an occurrence that returns to the plan, which may have been made since.
+func (j *loop) noteAgain(e *execution.Execution) {
+	if e.By == nil && e.Identity == nil || j.Plan.Note(e.Planned()) != nil {
+		return
+	}
+	n := plan.Note{Due: e.Planned(), Nominal: e.Planned(), Identity: e.Identity}
+	if by := e.By; by != nil {
+		n.Nominal, n.Beyond = e.Nominal(), by.BeyondHorizon
+		if len(by.Calendars) > 0 {
+			n.Calendar = &by.Calendars[0]
+		}
+	}
+	j.Plan.Notes = append([]plan.Note{n}, j.Plan.Notes...)
+}

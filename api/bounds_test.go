@@ -31,6 +31,9 @@ var probes = map[string]probe{
 	"BulkQuestion atOnce": inBulk(`"atOnce":#`, strconv.Itoa),
 
 	"$top": inTarget(jobsPath+"?$top=", strconv.Itoa, ""),
+	"others": func(n int) (string, string, string) {
+		return http.MethodPost, jobPath + "/previewChange?others=" + strconv.Itoa(n), changedJob
+	},
 	"take": func(n int) (string, string, string) {
 		return http.MethodPost, jobPath + "/previewChange?take=" + strconv.Itoa(n), changedJob
 	},

@@ -28,6 +28,10 @@ func (s *server) previewChange(c *gin.Context, k job.Key) error {
 	if err != nil {
 		return err
 	}
+	compared, err := othersOf(c)
+	if err != nil {
+		return err
+	}
 	body, err := route.ReadBody(c)
 	if err != nil {
 		return err
@@ -52,11 +56,15 @@ func (s *server) previewChange(c *gin.Context, k job.Key) error {
 	}
 	q := listing.ForecastQuery{From: change.Now, Until: change.Now, Step: 1, View: s.viewOf(c), Except: current.Key}
 	for _, r := range diff.Runs {
-		if !r.WillBe.IsZero() {
+		if !r.WillBe.IsZero() && len(q.Times) < compared {
 			q.Times = append(q.Times, r.WillBe)
 		}
 	}
-	return answer.JSON(c, http.StatusOK, resource.NewDiff(diff, s.others(ctx, k.Collection, q)))
+	var others listing.Forecast
+	if len(q.Times) > 0 {
+		others = s.others(ctx, k.Collection, q)
+	}
+	return answer.JSON(c, http.StatusOK, resource.NewDiff(diff, others))
 }
 
 // others returns how many others are due: in the subscription or, if that has too many jobs for a forecast, in the job
@@ -79,20 +87,26 @@ func (s *server) others(ctx context.Context, k job.CollectionKey, q listing.Fore
 const takeMost, takeDefault = 50, 10
 
 // takeOf returns how many runs of each definition are compared.
-func takeOf(c *gin.Context) (int, error) {
+func takeOf(c *gin.Context) (int, error) { return countIn(c, "take", 1, takeDefault) }
+
+// othersOf returns how many of the runs are compared with other jobs: all, unless the query says it.
+func othersOf(c *gin.Context) (int, error) { return countIn(c, "others", 0, takeMost) }
+
+// countIn returns a parameter of the query that is a number of runs.
+func countIn(c *gin.Context, name string, least, unless int) (int, error) {
 	values, err := odata.ParseQuery(c.Request.URL.RawQuery)
 	if err != nil {
 		return 0, err
 	}
-	given := values["take"]
+	given := values[name]
 	if len(given) == 0 {
-		return takeDefault, nil
+		return unless, nil
 	}
-	take, err := strconv.Atoi(given[0])
-	if err != nil || len(given) > 1 || take < 1 || take > takeMost {
-		return 0, badQuery("take", fields.OutOfRange, given[0], fmt.Sprintf("1 to %d", takeMost))
+	n, err := strconv.Atoi(given[0])
+	if err != nil || len(given) > 1 || n < least || n > takeMost {
+		return 0, badQuery(name, fields.OutOfRange, given[0], fmt.Sprintf("%d to %d", least, takeMost))
 	}
-	return take, nil
+	return n, nil
 }
 
 // viewOf returns what the caller of a request may see anywhere; nil for everything.

@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,6 +56,11 @@ func TestAPreviewOfAChangeSaysWhichRunsMoveAppearAndGo(t *testing.T) {
 		`"wasText":"every day at 02:30, from 2025-12-01 02:30, Europe/Stockholm",`+
 		`"text":"every week on Tuesday and Wednesday at 00:00 and 12:00, from 2025-12-01, Europe/Stockholm","asOf":"2026-01-05T12:00:00Z"}`, got.body)
 	require.Equal(t, "j", q.Except.Name, "the job itself is none of the others")
+	got = send(h, http.MethodPost, "/jobCollections/c/jobs/j/previewChange?take=4&others=1", changedJob)
+	require.Len(t, q.Times, 1)
+	require.Equal(t, 1, strings.Count(got.body, `"others":`), got.body)
+	require.NotContains(t, send(h, http.MethodPost, "/jobCollections/c/jobs/j/previewChange?others=0", changedJob).body, `"others"`)
+	require.Contains(t, send(h, http.MethodPost, "/jobCollections/c/jobs/j/previewChange?others=51", changedJob).body, "0 to 50")
 }
 
 func TestAPreviewOfAChangeHasTheErrorsOfThatChange(t *testing.T) {

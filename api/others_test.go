@@ -106,7 +106,7 @@ func TestEveryRouteTakesWhatOpenAPIDescribesAndNothingElse(t *testing.T) {
 }
 
 // parameterValues are values of the query parameters.
-var parameterValues = map[string]string{"api-version": "2016-03-01", "$top": "1", "owner": "5f0a9d1e-6f2b-4c1e-9d3a-2b7c8e4f1a60", "adopt": "false", "$skip": "1", "$skiptoken": "x", "until": "2026-01-02", "search": "a", "take": "3", "from": "2026-01-01", "step": "PT1H", "host": "a", "except": "a", "$orderby": "name", "due": "2026-01-02", "next": "1", "note": "a", "recover": "all", "atOnce": "1", "action": "disable", "name": "a", "every": "PT1S", "force": "true", "at": "2026-01-02", "$filter": "name%20eq%20'x'"}
+var parameterValues = map[string]string{"api-version": "2016-03-01", "$top": "1", "owner": "5f0a9d1e-6f2b-4c1e-9d3a-2b7c8e4f1a60", "adopt": "false", "$skip": "1", "$skiptoken": "x", "until": "2026-01-02", "search": "a", "take": "3", "others": "1", "from": "2026-01-01", "step": "PT1H", "host": "a", "except": "a", "$orderby": "name", "due": "2026-01-02", "next": "1", "note": "a", "recover": "all", "atOnce": "1", "action": "disable", "name": "a", "every": "PT1S", "force": "true", "at": "2026-01-02", "$filter": "name%20eq%20'x'"}
 
 // requireParameters requires that a request takes the query parameters that are described, and no others.
 func requireParameters(t *testing.T, op *openapi3.Operation, send func(query string) answer) {

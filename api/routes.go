@@ -80,7 +80,7 @@ var (
 	windowBody    = route.Takes{Query: []string{"from", "until", "step", "host"}, Body: true}
 	inWindow      = route.Takes{Query: []string{"from", "until", "step", "host", "except"}}
 	inWindowBody  = route.Takes{Query: []string{"from", "until", "step", "host", "except"}, Body: true}
-	takeBody      = route.Takes{Query: []string{"take"}, Body: true}
+	compareBody   = route.Takes{Query: []string{"take", "others"}, Body: true}
 	selected      = route.Takes{Query: []string{"$skiptoken"}, Body: true}
 	tokens        = route.Takes{Query: []string{"$skiptoken"}}
 	whichRuns     = route.Takes{Query: []string{"due", "next", "from", "until"}}
@@ -212,7 +212,7 @@ func (s *server) jobRoutes() []endpoint {
 		{inGroup, patch, oneJob, "Change parts of a job", at(access.WriteJobs), taggedBody, to(s.patchJob)},
 		{inGroup, remove, oneJob, "Delete a job and its history", at(access.DeleteJobs), tagged, to(s.deleteJob)},
 		{inGroup, post, oneJob + previewChange, "See what a change does to the next runs of a job", at(access.ReadJobs),
-			takeBody, to(s.previewChange)},
+			compareBody, to(s.previewChange)},
 		{inGroup, post, oneJob + "/try", "Send the action of a job once without saving it", at(access.TryJobs), body, to(s.tryJob)},
 		{inGroup, post, oneJob + "/run", "Run a job now", run, nothing, to(s.runJob)},
 		{inGroup, post, oneJob + rerun, "Run a job again if it failed", run, named, to(s.rerunJob)},

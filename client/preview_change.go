@@ -41,11 +41,26 @@ func (c *Client) PreviewChange(
 // PreviewChangeBody is PreviewChange for any body, such as a [encoding/json.RawMessage].
 func (c *Client) PreviewChangeBody(
 	ctx context.Context, collection, name string, take int, body any,
-) (found ChangePreview, err error) {
+) (ChangePreview, error) {
 	query := url.Values{}
 	if take > 0 {
 		query.Set("take", strconv.Itoa(take))
 	}
+	return c.previewChange(ctx, collection, name, query, body)
+}
+
+// PreviewChangeBeside is PreviewChange that counts other jobs with the first runs only, with as many as others says:
+// where there are thousands of jobs, that takes less time.
+func (c *Client) PreviewChangeBeside(
+	ctx context.Context, collection, name string, take, others int, p JobProperties,
+) (ChangePreview, error) {
+	query := url.Values{"take": {strconv.Itoa(take)}, "others": {strconv.Itoa(others)}}
+	return c.previewChange(ctx, collection, name, query, Job{Properties: p})
+}
+
+func (c *Client) previewChange(
+	ctx context.Context, collection, name string, query url.Values, body any,
+) (found ChangePreview, err error) {
 	m := message{
 		method: http.MethodPost, at: c.jobAt(collection, name, "previewChange"), query: query, body: body,
 	}

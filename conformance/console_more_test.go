@@ -149,7 +149,7 @@ func hundredsAreDisabled(t *testing.T, s *consoleTest) {
 	holds(ctx, t, `!document.querySelector('[data-select]').hidden`)
 	click(ctx, t, "input[name=all]")
 	click(ctx, t, ".bulk button[value=disable]")
-	says(ctx, t, fmt.Sprintf("Disable: %d jobs of hundreds?", n))
+	says(ctx, t, fmt.Sprintf("Pause: %d jobs of hundreds?", n))
 	click(ctx, t, "main form button.btn-1")
 	says(ctx, t, fmt.Sprintf("%d done", n))
 	await(t, "job that is disabled", func() bool { return enabled() == 0 })
@@ -174,7 +174,7 @@ func pagesWorkWithoutScripts(t *testing.T, s *consoleTest) {
 	s.open(ctx, t, "/jobs/plainly")
 	click(ctx, t, `input[name=job][value=a]`)
 	click(ctx, t, `.bulk button[value=disable]`)
-	says(ctx, t, "Disable: 1 job of plainly?")
+	says(ctx, t, "Pause: 1 job of plainly?")
 	click(ctx, t, "main form button.btn-1")
 	says(ctx, t, "1 done")
 	s.open(ctx, t, "/jobs/plainly/b/edit")
@@ -202,7 +202,8 @@ func keysReachAll(t *testing.T, s *consoleTest) {
 			addEventListener('focusin', e => { const own = getComputedStyle(e.target); reached.add(e.target.dataset.tab);
 				const seen = s => s.outlineStyle !== 'none' && s.outlineWidth !== '0px' || s.boxShadow !== 'none';
 				if (!e.target.matches('.editor') && !seen(own)) unseen.push(e.target.outerHTML.slice(0, 120)) })`))
-		for range n + 3 {
+		parts := 8 * on(ctx, t, chromedp.Evaluate[int](`document.querySelectorAll('input[type=datetime-local]').length`)) // of a date and a time
+		for range n + parts + 3 {
 			do(ctx, t, chromedp.KeyEvent("\t"))
 		}
 		missed := on(ctx, t, chromedp.Evaluate[[]string](tabbable+`.filter(e => !reached.has(e.dataset.tab) && !(e.type === 'radio')).map(e => e.outerHTML.slice(0, 160))`))
@@ -231,6 +232,17 @@ func coloursAreForced(t *testing.T, s *consoleTest) {
 	}
 }
 
+// opens returns what the path of a form or a page does: its last part or, of a collection that is paused, its first.
+func opens(path string) string {
+	path, _, _ = strings.Cut(path, "?")
+	path, _, _ = strings.Cut(path, "#")
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	if parts[0] == "pause" || parts[0] == "resume" {
+		return parts[0]
+	}
+	return parts[len(parts)-1]
+}
+
 // TestTheConsoleShowsEachRoleWhatItMayDo opens the pages with each role. No form of a page is refused.
 func TestTheConsoleShowsEachRoleWhatItMayDo(t *testing.T) {
 	t.Parallel()
@@ -254,8 +266,9 @@ func TestTheConsoleShowsEachRoleWhatItMayDo(t *testing.T) {
 	off.State = calls.JobDisabled
 	_, err = c.PutJob(t.Context(), "many", "b", off)
 	require.NoError(t, err)
-	operates := []string{"run", "skip", "enable", "disable", "rerun", "bulk", "bulk/do"}
+	operates := []string{"run", "skip", "enable", "disable", "rerun", "bulk", "bulk/do", "pause", "resume", "backfill"}
 	writes := append(slices.Clone(operates), "edit", "new", "delete", "calendars")
+	pages := map[string]string{"edit": "edit", "delete": "edit", "new": "edit", "pause": "pause", "resume": "pause", "backfill": "pause"} // and what shows who may open them
 	for role, may := range map[string][]string{"reader": nil, "operator": operates, "contributor": writes, "owner": writes} {
 		ctx := s.tab(t)
 		do(ctx, t, chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
@@ -263,25 +276,28 @@ func TestTheConsoleShowsEachRoleWhatItMayDo(t *testing.T) {
 			return err
 		}))
 		seen := map[string]bool{}
-		for _, path := range append(s.shown(), "/jobs/many/b") {
+		for _, path := range append(s.shown(), "/jobs/many/b", "/jobs/many/b/resume") {
 			s.open(ctx, t, path)
 			refused := on(ctx, t, chromedp.Evaluate[bool](`document.querySelector('h1').textContent === 'Not allowed'`))
-			forAWriter := strings.HasSuffix(path, "/edit") || strings.HasSuffix(path, "/delete") || strings.HasPrefix(path, "/new")
-			require.Equal(t, forAWriter && !slices.Contains(may, "edit"), refused, "%s as %s", path, role)
+			needs := pages[opens(path)]
+			require.Equal(t, needs != "" && !slices.Contains(may, needs), refused, "%s as %s", path, role)
 			forms := on(ctx, t, chromedp.Evaluate[[]string](`[...document.querySelectorAll('form[method=post]')].filter(f => !f.matches('.top-end *')).flatMap(f => [f.getAttribute('action'), ...[...f.querySelectorAll('[formaction]')].map(b => b.getAttribute('formaction'))])`))
 			for _, form := range forms {
 				form, _, _ := strings.Cut(form, "#")
-				verb := form[strings.LastIndex(form, "/")+1:]
+				verb := opens(strings.TrimPrefix(form, "/console"))
 				seen[verb] = true
 				require.Contains(t, may, verb, "%s shows %s a form that would be refused: %s", path, role, form)
 			}
-			links := on(ctx, t, chromedp.Evaluate[[]string](`[...document.querySelectorAll('main a[href]')].map(a => a.getAttribute('href')).filter(h => /\/(edit|delete|new)(\?|$)/.test(h))`))
-			if !slices.Contains(may, "edit") {
-				require.Empty(t, links, "%s as %s", path, role)
+			links := on(ctx, t, chromedp.Evaluate[[]string](`[...document.querySelectorAll('main a[href]')].map(a => a.getAttribute('href'))`))
+			for _, link := range links {
+				if needs := pages[opens(strings.TrimPrefix(link, "/console"))]; needs != "" {
+					seen[opens(strings.TrimPrefix(link, "/console"))] = true
+					require.Contains(t, may, needs, "%s shows %s a link to a page that would be refused: %s", path, role, link)
+				}
 			}
 			quiet(ctx, t)
 		}
-		for _, verb := range []string{"run", "skip", "enable", "disable"} {
+		for _, verb := range []string{"run", "skip", "pause", "resume", "backfill"} {
 			require.Equal(t, slices.Contains(may, verb), seen[verb], "%s as %s", verb, role)
 		}
 	}

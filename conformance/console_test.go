@@ -43,6 +43,8 @@ func TestTheConsole(t *testing.T) {
 		{"keys do what links do", keysDoWhatLinksDo}, {"a view is kept", viewIsKept}, {"what others wrote stays text", whatOthersWrote},
 		{"the JSON has an editor", jsonHasAnEditor}, {"the name stays", nameStays}, {"an action is tried", actionIsTried},
 		{"a change of others is shown", changeOfOthersIsShown}, {"hundreds are disabled, and enabled again", hundredsAreDisabled},
+		{"a job is paused with a promise", jobIsPaused}, {"a collection is paused, and selected jobs", collectionIsPaused},
+		{"last week runs again", lastWeekRunsAgain}, {"a pruned job is restored", prunedJobIsRestored},
 		{"pages work without scripts", pagesWorkWithoutScripts}, {"keys reach all", keysReachAll}, {"colours are forced", coloursAreForced},
 		{"pages fit, and are accessible", pagesFit}, {"paths have the prefix", pathsHaveThePrefix},
 	} {
@@ -244,7 +246,7 @@ func manyAreDisabled(t *testing.T, s *consoleTest) {
 	do(ctx, t, chromedp.Evaluate[chromedp.Void](`document.querySelector('input[name=job][value=c]').dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true, shiftKey: true}))`))
 	says(ctx, t, "3 selected")
 	click(ctx, t, `.bulk button[value=disable]`)
-	says(ctx, t, "Disable: 3 jobs of many?")
+	says(ctx, t, "Pause: 3 jobs of many?")
 	click(ctx, t, "main form button.btn-1")
 	says(ctx, t, "3 done")
 	state := func(name string) calls.JobState {
@@ -375,7 +377,7 @@ func axeScript(t *testing.T) string {
 // shown returns the pages that are looked at.
 func (s *consoleTest) shown() []string {
 	const job = "/jobs/many/a"
-	return []string{"/", "/jobs", "/jobs/many", "/jobs/none", job, job + "/edit", "/new?collection=many", job + "/delete", job + "/explain", "/jobs/default/hello", "/activity",
+	return []string{"/", "/jobs", "/jobs/many", "/jobs/none", job, job + "/edit", "/new?collection=many", job + "/delete", job + "/explain", job + "/pause", job + "/resume", job + "/backfill", "/pause/many", "/resume/many", "/jobs/default/hello", "/activity",
 		"/activity?by=time", "/incident", "/incident?from=x", "/calendars", "/calendars?name=days-off", "/about", "/nowhere"}
 }
 

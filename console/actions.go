@@ -94,6 +94,13 @@ func (s *Console) disable(p *page) (string, error) {
 	return jobPath(collection, name) + "?done=disabled", err
 }
 
+// restoreJob takes a pruned job back.
+func (s *Console) restoreJob(p *page) (string, error) {
+	collection, name := p.names()
+	_, err := s.client.RestoreJob(p.ctx, collection, name)
+	return jobPath(collection, name) + "?done=restored", err
+}
+
 // deleteView is the page that asks before a job is deleted.
 type deleteView struct {
 	Collection, Name, Path, ETag string

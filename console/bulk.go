@@ -22,6 +22,11 @@ type bulkView struct {
 	Rows             []bulkRow
 	Rest             int // beyond the rows
 	Selection        string
+	Promise          *promiseForm // of enabling and disabling
+	Held             heldView
+	Asked            []string // the names that are selected; nil if All is set
+	All              bool
+	Query, Filter    string
 	TypeNumber       bool // the number has to be typed
 
 	Done    bool
@@ -36,6 +41,7 @@ type bulkView struct {
 type bulkRow struct {
 	Mark, Word, Name, Link, Text string
 	Run                          string // the link to its run
+	At                           *stamp // of the first run that is held
 }
 
 // A bulkCount is how many jobs have a result.
@@ -56,7 +62,7 @@ type bulkChoice struct {
 // bulkChoices are what can be done to many jobs.
 var bulkChoices = []bulkChoice{
 	{client.BulkRun, "Run now", "btn", access.RunJobs, ""}, {client.BulkRerun, "Rerun failed", "btn", access.RunJobs, ""},
-	{client.BulkEnable, "Enable", "btn", access.EnableJobs, client.BulkDisable}, {client.BulkDisable, "Disable…", "btn", access.DisableJobs, client.BulkEnable},
+	{client.BulkEnable, "Enable…", "btn", access.EnableJobs, client.BulkDisable}, {client.BulkDisable, "Pause…", "btn", access.DisableJobs, client.BulkEnable},
 	{client.BulkSkip, "Skip next", "btn", access.SkipJobs, ""}, {client.BulkDelete, "Delete…", "btn btn-x", access.DeleteJobs, ""},
 }
 
@@ -95,6 +101,14 @@ func (s *Console) askBulk(p *page) (string, error) {
 		return "", badForm("The form does not say what to do.")
 	}
 	q := client.BulkQuestion{Action: choice.Action, Names: form["job"]}
+	var promise *promiseForm
+	if choice.Action == client.BulkEnable || choice.Action == client.BulkDisable {
+		f := p.promiseOf(form, p.Clock, choice.Action == client.BulkEnable)
+		if promise = &f; f.Wrong == "" {
+			q.Note, q.Until, q.Recover, q.AtOnce = f.promise.Note, client.At(f.promise.Until), f.promise.Recover, f.promise.AtOnce
+		}
+		promise.offer()
+	}
 	if form.Get("all") != "" {
 		q.Names, q.Search, q.Filter = nil, form.Get("q"), form.Get("filter")
 		if q.Search == "" && q.Filter == "" {
@@ -110,8 +124,8 @@ func (s *Console) askBulk(p *page) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	v := &bulkView{Collection: collection, Path: "/jobs/" + url.PathEscape(collection), Action: string(choice.Action), Verb: strings.TrimSuffix(choice.Text, "…"),
-		Changes: found.Changes, AtOnce: found.RunAtOnce, Missing: found.Missing, Selection: found.Selection, TypeNumber: choice.Action == client.BulkDelete}
+	v := &bulkView{Collection: collection, Path: "/jobs/" + url.PathEscape(collection), Action: string(choice.Action), Verb: choice.verb(), Promise: promise,
+		Asked: form["job"], All: form.Get("all") != "", Query: form.Get("q"), Filter: form.Get("filter"), Changes: found.Changes, AtOnce: found.RunAtOnce, Missing: found.Missing, Selection: found.Selection, TypeNumber: choice.Action == client.BulkDelete}
 	for _, j := range found.Jobs {
 		row := p.bulkRow(j.Name)
 		switch j.Effect {
@@ -122,7 +136,7 @@ func (s *Console) askBulk(p *page) (string, error) {
 			v.Refused++
 			row.Mark, row.Word, row.Text = "fail", "Refused", j.Reason
 		default:
-			row.Mark, row.Word = "next", "Changes"
+			row.Mark, row.Word = "next", changes
 			if j.RunsAtOnce {
 				row.Mark, row.Text = "run", "would run at once"
 			}
@@ -134,8 +148,40 @@ func (s *Console) askBulk(p *page) (string, error) {
 		}
 	}
 	p.template, p.Title, p.Current, p.Main = "bulk", v.Verb+"?", "Jobs", v
+	p.addHeld(v)
 	return "", nil
 }
+
+// addHeld says in the rows what a pause of the jobs that change holds, or what runs if they are enabled.
+func (p *page) addHeld(v *bulkView) {
+	f := v.Promise
+	if f == nil || f.Wrong != "" {
+		return
+	}
+	of := map[string]*bulkRow{}
+	var names []string
+	for i := range v.Rows {
+		if row := &v.Rows[i]; row.Word == changes {
+			names, of[row.Name] = append(names, row.Name), row
+		}
+	}
+	if len(names) == 0 {
+		v.Held = heldView{Shown: true, Sentence: "Nothing changes."}
+		return
+	}
+	v.Held = p.heldOfJobs(v.Collection, names, v.Changes, f)
+	for _, held := range v.Held.Rows {
+		row := of[held.Name]
+		row.Mark, row.Text, row.At = held.Mark, held.Text, held.At
+	}
+	v.Held.Rows, v.Held.Rest = nil, 0
+}
+
+// verb returns what is done, such as Pause.
+func (c *bulkChoice) verb() string { return strings.TrimSuffix(c.Text, "…") }
+
+// changes is the word for a job that an action changes.
+const changes = "Changes"
 
 // allNames returns the names of all jobs of a collection, as long as an action takes so many.
 func (s *Console) allNames(p *page, collection string) (names []string, err error) {
@@ -170,6 +216,11 @@ func (s *Console) doBulk(p *page) (string, error) {
 	if choice.Action == client.BulkDelete && strings.TrimSpace(form.Get("number")) != form.Get("changes") {
 		return "", badForm("The number that was typed is not that of the jobs.")
 	}
+	if form.Has("listed") {
+		if f := p.promiseOf(form, p.Clock, choice.Action == client.BulkEnable); !f.mayGoOn() {
+			return s.askBulk(p)
+		}
+	}
 	all, operation, err := s.client.StartBulk(p.ctx, collection, choice.Action, form.Get("selection"))
 	if operation != "" {
 		return "/bulk/" + url.PathEscape(collection) + "/" + url.PathEscape(operation) + "?action=" + url.QueryEscape(string(choice.Action)), nil
@@ -188,7 +239,7 @@ func (s *Console) doBulk(p *page) (string, error) {
 
 // bulkDone returns the page of what became of each job.
 func bulkDone(collection string, of *bulkChoice) *bulkView {
-	return &bulkView{Collection: collection, Path: "/jobs/" + url.PathEscape(collection), Action: string(of.Action), Verb: strings.TrimSuffix(of.Text, "…"), Done: true}
+	return &bulkView{Collection: collection, Path: "/jobs/" + url.PathEscape(collection), Action: string(of.Action), Verb: of.verb(), Done: true}
 }
 
 // addResults adds the results, and the action that undoes them.

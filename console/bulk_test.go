@@ -30,7 +30,7 @@ func TestManyJobsAreChangedAfterTheConsoleHasSaidWhatThatDoes(t *testing.T) {
 	b.get(list).has(`aria-label="Select a"`, "all 1", "Delete…", "Rerun failed")
 	require.NotContains(t, b.get("/console/jobs").text, `name="job"`, "jobs are selected in a collection")
 	asked := b.post(list, list+"/bulk", url.Values{"action": {"disable"}, "job": {"a", "b", "c", "d", "gone"}})
-	asked.has("Disable: 2 jobs of reports?", "<b>1 job</b> would run at once", "1 job would stay as it is", "It is &lt;over&gt;.", "There is no job <b>gone</b>", `value="s1"`, ">Disable: 2 jobs</button>")
+	asked.has("Pause: 2 jobs of reports?", "<b>1 job</b> would run at once", "1 job would stay as it is", "It is &lt;over&gt;.", "There is no job <b>gone</b>", `value="s1"`, ">Pause: 2 jobs</button>")
 	requireHarmless(t, asked)
 	done := b.post(list, list+"/bulk/do", url.Values{"action": {"disable"}, "selection": {"s1"}, "changes": {"2"}})
 	done.has("1 done", "1 changed since, and left alone", "1 refused", "Undo…", `name="job" value="a"`, "/executions/1-2")

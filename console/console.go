@@ -76,6 +76,7 @@ type Console struct {
 	secure bool   // browsers reach it by TLS
 	words  cache
 	looks  looks
+	losses lossReadings
 	mux    *http.ServeMux
 }
 
@@ -114,7 +115,8 @@ func (s *Console) routes() {
 	for path, show := range map[string]func(*page) error{
 		"/{$}": s.home, "/jobs": s.allJobs, "/jobs/{collection}": s.jobs, job: s.job,
 		job + "/explain": s.explain, job + "/edit": s.editJob, "/new": s.newJob,
-		job + "/delete": s.confirmDelete, job + "/executions/{execution}": s.execution,
+		job + "/delete": s.confirmDelete, job + "/backfill": s.backfill, job + "/backfills/{backfill}": s.backfillProgress, job + "/pause": s.pauseJob, job + "/resume": s.resumeJob,
+		"/pause/{collection}": s.pauseCollection, "/resume/{collection}": s.resumeCollection, job + "/executions/{execution}": s.execution,
 		"/bulk/{collection}/{operation}": s.bulkOperation, "/activity": s.activity, "/incident": s.incident, "/calendars": s.calendars, "/about": s.about,
 	} {
 		s.mux.HandleFunc("GET "+root+path, s.reading(show))
@@ -125,6 +127,10 @@ func (s *Console) routes() {
 	for path, do := range map[string]func(*page) (string, error){
 		job + "/run": s.run, job + "/skip": s.skip, job + "/unskip": s.unskip, job + "/enable": s.enable, job + "/disable": s.disable,
 		job + "/rerun": s.rerun, job + "/delete": s.deleteJob,
+		job + "/backfill": s.beginBackfill, job + "/backfills/{backfill}/pause": s.changeBackfill("pause"),
+		job + "/backfills/{backfill}/resume": s.changeBackfill("resume"), job + "/backfills/{backfill}/end": s.changeBackfill("end"),
+		job + "/restore": s.restoreJob,
+		job + "/pause":   s.doPauseJob, job + "/resume": s.doResumeJob, "/pause/{collection}": s.doPauseCollection, "/resume/{collection}": s.doResumeCollection,
 		"/jobs/{collection}/enable": s.enableCollection, "/jobs/{collection}/disable": s.disableCollection,
 		"/zone": s.setZone, "/start": s.start, "/calendars": s.saveCalendar, "/calendars/delete": s.deleteCalendar,
 	} {

@@ -261,7 +261,7 @@ func TestFormsDoWhatTheySayAndLeadToWhatTheyDid(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, b.post(page, page+"/skip", nil).status)
 	did = b.post(page, page+"/disable", nil)
 	require.Equal(t, page+"?done=disabled", did.location)
-	b.get(did.location).has("Disabled.", "Undo", `action="/console/jobs/reports/nightly/enable"`, "Enable</button>").lacks("Skip 26 Nov", "Disable</button>")
+	b.get(did.location).has("Disabled.", "Undo", `action="/console/jobs/reports/nightly/enable"`, "Enable…</a>").lacks("Skip 26 Nov", "Pause…</a>")
 	require.Equal(t, page+"?done=enabled", b.post(page, page+"/enable", nil).location)
 	require.Equal(t, http.StatusBadRequest, b.post(page+"/delete", page+"/delete", url.Values{"name": {"other"}}).status)
 	stale := b.get(page+"/delete").has("Delete nightly?", "Disable instead")
@@ -308,14 +308,14 @@ func TestAPageShowsNoButtonThatWouldBeRefused(t *testing.T) {
 	require.NoError(t, err)
 	for role, buttons := range map[access.Role][]string{
 		access.Reader:      nil,
-		access.Operator:    {"Run now", "/skip\"", "Disable</button>"},
-		access.Contributor: {"Run now", "/skip\"", "Disable</button>", "Delete…", "/edit\""},
+		access.Operator:    {"Run now", "/skip\"", "Pause…</a>"},
+		access.Contributor: {"Run now", "/skip\"", "Pause…</a>", "Delete…", "/edit\""},
 	} {
 		b := browse(t, h, console.Options{Who: func(*http.Request) (console.Caller, error) {
 			return console.Caller{Name: "me", Known: true, May: func(a access.Action, _, _ string) bool { return role.Allows(a) }}, nil
 		}})
 		page := b.get("/console/jobs/reports/nightly").has("Signed in as </span>me").has(buttons...)
-		for _, button := range []string{"Run now", "/skip\"", "Disable</button>", "Delete…", "/edit\""} {
+		for _, button := range []string{"Run now", "/skip\"", "Pause…</a>", "Delete…", "/edit\""} {
 			require.Equal(t, slices.Contains(buttons, button), strings.Contains(page.text, button), "%s: %s", role, button)
 		}
 	}

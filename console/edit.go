@@ -33,6 +33,7 @@ type editView struct {
 	Replaces string
 
 	Text   string // the recurrence in English
+	Full   string // how many others are due in the same second; "" if those are few, or the job is spread
 	Runs   []nextRow
 	Diff   *runsDiff
 	Done   bool // there are no more runs
@@ -178,6 +179,10 @@ func submitted(form url.Values) (string, error) {
 		return "", &client.Error{Status: http.StatusBadRequest, Code: "BadRequest", Message: "The form is not complete. Nothing was done."}
 	}
 	applyFields(body, form)
+	if window := form.Get("spread"); window != "" {
+		object, name := at(body, "flexibleWindow", true)
+		object[name] = window
+	}
 	return indented(body), nil
 }
 
@@ -215,7 +220,7 @@ func (s *Console) saveJob(p *page) (string, error) {
 	if p.refused != nil {
 		return s.notSaved(p, v, text, p.refused)
 	}
-	if form.Get("do") == "check" {
+	if form.Get("do") == "check" || form.Has("spread") {
 		if v.Replaces = form.Get("replaces"); v.Replaces != "" {
 			if err := s.addOther(p, v); err != nil {
 				return "", err
@@ -290,7 +295,7 @@ func (s *Console) createJob(p *page) (string, error) {
 	if _, err := objectOf(text); err != nil {
 		return s.notSaved(p, v, text, err)
 	}
-	if form.Get("do") == "check" {
+	if form.Get("do") == "check" || form.Has("spread") {
 		return "", s.showEdit(p, v, text)
 	}
 	if v.Name == "" {

@@ -56,6 +56,13 @@ func (s *Console) previewInto(p *page, v *editView, text string) error {
 	return p.compare(v, &typed, clock)
 }
 
+// full offers to spread a job that is due at a time at which many others are.
+func (v *editView) full(at time.Time, others int, clock clock) {
+	if others >= crowd && v.Full == "" && v.Fields["flexibleWindow"] == "" {
+		v.Full = count(others) + " are due at " + at.In(clock.Now.Location()).Format(time.TimeOnly) + " already."
+	}
+}
+
 // whenOf returns of the properties of a job only when it runs.
 func whenOf(properties json.RawMessage) json.RawMessage {
 	var when struct {
@@ -78,6 +85,7 @@ func (p *page) crowded(v *editView, j *client.Job) error {
 	}
 	for i := range v.Runs {
 		if i < len(found.Occurrences) {
+			v.full(found.Occurrences[i].Time, found.Occurrences[i].Due, p.Clock.in(v.Fields["timeZone"]))
 			v.Runs[i].Others, v.Runs[i].Crowded = othersOf(found.Occurrences[i].Due), found.Occurrences[i].Due >= crowd
 		}
 	}
@@ -121,6 +129,9 @@ func (p *page) compare(v *editView, j *client.Job, clock clock) error {
 		at := run.WillBe
 		if at.IsZero() {
 			at = run.Was
+		}
+		if !run.WillBe.IsZero() {
+			v.full(run.WillBe, run.Others, clock)
 		}
 		if row.Day = at.In(clock.Now.Location()).Format("Mon 2 Jan"); row.Day == day {
 			row.Day = ""

@@ -27,7 +27,7 @@ var members = []member{
 	{"overlapPolicy", "recurrence.overlapPolicy", "text"}, {"catchUpWindow", "recurrence.catchUpWindow", "text"},
 	{"startTime", "startTime", "text"}, {"uri", "action.request.uri", "text"}, {"method", "action.request.method", "text"},
 	{"body", "action.request.body", "text"}, {"retryCount", "action.retryPolicy.retryCount", "number"},
-	{"retryInterval", "action.retryPolicy.retryInterval", "text"}, {"disableAfter", "disableAfter", "number"},
+	{"flexibleWindow", "flexibleWindow", "text"}, {"retryInterval", "action.retryPolicy.retryInterval", "text"}, {"disableAfter", "disableAfter", "number"},
 	{"username", "action.request.authentication.username", "text"},
 }
 

@@ -290,7 +290,7 @@ func (p *page) nextRuns(v *jobView, j *client.Job, clock clock) (n nextRuns, err
 	}
 	as := j.Properties
 	as.Status = nil
-	found, err := p.api().PreviewChange(p.ctx, v.Collection, v.Name, inCalendars, as)
+	found, err := p.api().PreviewChangeBeside(p.ctx, v.Collection, v.Name, inCalendars, most, as)
 	if client.StatusOf(err) == http.StatusBadRequest {
 		n.Empty = "They are not known, because the job would not be accepted as it is: " + err.Error()
 		return n, nil

@@ -15,6 +15,7 @@ type homeView struct {
 	Total, Failing int
 	Missed, Late   int
 	MissedMore     bool // there are more than were counted
+	Reading        bool // the causes are being read
 	LateMore       bool
 	Due            int // occurrences in the next hour
 	DueMore        bool
@@ -28,6 +29,7 @@ type homeView struct {
 	Key         []heatPiece
 	Fullest     []fullCell
 	HourTo      string
+	Unspread    int // how many would be due in the fullest second without flexible windows; 0 if there are none
 	Causes      []cause
 	Paused      []pausedRow
 	PausedRest  int
@@ -36,7 +38,7 @@ type homeView struct {
 	CollectionsRest int
 	New             string
 
-	disabled []string // collections
+	disabled []pausedRow // collections
 }
 
 // A failingGroup is jobs that fail for one cause.
@@ -65,6 +67,7 @@ type pausedRow struct {
 	Collection, Name, Link string // Name is "" for a collection
 	By                     string
 	Since, Ago             *stamp
+	Pause                  *pauseInfo
 }
 
 // A collectionRow is a collection in a list.
@@ -116,14 +119,14 @@ func (p *page) sections(v *homeView, failing *client.Summaries) map[string]strin
 		{"ready", func() error { return p.addReady(v) }},
 		{"failing", func() error { return p.addFailing(v, failing.Value) }},
 		{"hour", func() error { return p.addHour(v) }},
-		{"missed", func() error { return p.addLost(v) }},
+		{"missed", func() error { return p.addLost(v, failing.Counts.LastDay) }},
 		{"collections", func() error {
 			defer close(listed)
 			return p.addCollections(v, &failing.Counts)
 		}},
 		{"paused", func() error {
 			<-listed
-			return p.addPaused(v)
+			return p.addPaused(v, failing.Counts.States[client.JobDisabled])
 		}},
 	}
 	lost := map[string]string{}
@@ -135,8 +138,18 @@ func (p *page) sections(v *homeView, failing *client.Summaries) map[string]strin
 	return lost
 }
 
+// readyAgain is after what time it is asked again whether jobs can be run, if they cannot.
+const readyAgain = 250 * time.Millisecond
+
 func (p *page) addReady(v *homeView) error {
 	ready, err := p.api().Ready(p.ctx)
+	if err == nil && ready.Status != "ready" { // one call of it may have failed on a busy machine
+		select {
+		case <-time.After(readyAgain):
+		case <-p.ctx.Done():
+		}
+		ready, err = p.api().Ready(p.ctx)
+	}
 	if err == nil && ready.Status != "ready" {
 		v.NotReady = ready.Missing
 	}
@@ -230,6 +243,9 @@ func (p *page) addHour(v *homeView) error {
 		}
 	}
 	v.Due, v.DueMore = found.Due, !found.Complete
+	if found.Unspread != nil {
+		v.Unspread = found.Unspread.Due
+	}
 	v.Hour, v.HourTo = heat(cells, start, past), start.Add(time.Hour).Format("15:04")
 	for _, second := range found.Fullest {
 		full := fullCell{From: second.Time.In(start.Location()).Format("15:04:05"), Due: second.Due}
@@ -242,30 +258,45 @@ func (p *page) addHour(v *homeView) error {
 	return nil
 }
 
-// addLost adds what was missed, late or skipped since yesterday, by cause. How many were late is in the summaries: their
-// histories would be those of all jobs.
-func (p *page) addLost(v *homeView) error {
-	ofKind := make([][]cause, len(kinds))
-	errs := eachOf(len(kinds), func(i int) (err error) {
-		switch k := kinds[i]; k.choice {
-		case "missed", "skipped":
-			ofKind[i], err = p.causes(&unreadJobs{}, selection{outcome: k.choice})
-		case "late":
-			if v.Late > 0 {
-				ofKind[i] = []cause{{Mark: k.mark, Word: k.word, N: v.Late, Text: lateText, List: p.selected(selection{outcome: k.choice}, true)}}
-			}
+// addLost adds what was missed, late or skipped since yesterday, by cause. How much it is, is in the summaries; the
+// causes are in the histories, which are read if there are any.
+func (p *page) addLost(v *homeView, day *client.Day) error {
+	read := losses{}
+	if day == nil || day.Missed+day.Skipped > 0 {
+		read = p.console.losses.of(p, day)
+	}
+	for _, k := range kinds {
+		all, list := read.byKind[k.choice], p.selected(selection{outcome: k.choice}, true)
+		number := 0
+		switch {
+		case k.choice == "missed" && day != nil:
+			number = day.Missed
+		case k.choice == "skipped" && day != nil:
+			number = day.Skipped
+		case k.choice == "late":
+			number = v.Late
 		}
-		return err
-	})
-	for _, causes := range ofKind {
-		for _, c := range causes {
-			if c.Mark == "miss" {
+		if len(all) == 0 && number > 0 {
+			text := lateText
+			if k.choice != "late" {
+				text = "the causes are in Activity"
+			}
+			all = []cause{{Mark: k.mark, Word: k.word, N: number, Text: text, List: list}}
+		}
+		for _, c := range all {
+			if k.choice == "missed" && day == nil {
 				v.Missed, v.MissedMore = v.Missed+c.N, v.MissedMore || c.More
 			}
 			v.Causes = append(v.Causes, c)
 		}
 	}
-	return firstOf(errs)
+	if day != nil {
+		v.Missed = day.Missed
+	}
+	if read.under {
+		v.Reading, p.Refresh = true, 2
+	}
+	return read.err
 }
 
 // addCollections adds the collections with the most jobs, in the order of their names, with what the counts have of them.
@@ -287,7 +318,7 @@ func (p *page) addCollections(v *homeView, counts *client.SummaryCounts) error {
 		row := collectionRow{Name: c.Name, Link: p.CollectionLink(c.Name), Plan: c.Properties.SKU.Name, FailingLink: p.CollectionLink(c.Name) + "?state=failing"}
 		if c.Properties.State != client.CollectionEnabled && c.Properties.State != "" {
 			row.Mark, row.Word = "off", words["off"]
-			v.disabled = append(v.disabled, c.Name)
+			v.disabled = append(v.disabled, pausedRow{Collection: c.Name, Link: row.Link, Pause: p.Clock.pauseOf(c.Properties.Disabled)})
 		}
 		if n := of[strings.ToLower(c.Name)]; n != nil {
 			if row.Jobs, row.Failing = n.Jobs, n.Failing; row.Mark == "" && !n.NextExecutionTime.IsZero() {
@@ -308,20 +339,27 @@ func (p *page) addCollections(v *homeView, counts *client.SummaryCounts) error {
 }
 
 // addPaused adds collections and jobs that are disabled, and by whom.
-func (p *page) addPaused(v *homeView) error {
-	for _, name := range v.disabled {
-		v.Paused = append(v.Paused, pausedRow{Collection: name, Link: p.CollectionLink(name)})
+func (p *page) addPaused(v *homeView, jobs int) (err error) {
+	v.Paused = slices.Clone(v.disabled)
+	off := client.Summaries{}
+	if jobs > 0 {
+		off, err = p.api().Summaries(p.ctx, client.Scope{}, client.Search{Filter: "state eq disabled", Top: listedPaused})
 	}
-	off, err := p.api().Summaries(p.ctx, client.Scope{}, client.Search{Filter: "state eq disabled", Top: listedPaused})
 	for i := range off.Value {
 		collection, name := client.NamesOf(off.Value[i].Name)
-		v.Paused = append(v.Paused, pausedRow{Collection: collection, Name: name, Link: p.JobLink(collection, name)})
+		v.Paused = append(v.Paused, pausedRow{Collection: collection, Name: name, Link: p.JobLink(collection, name), Pause: p.Clock.pauseOf(off.Value[i].Properties.Disabled)})
 	}
 	all := len(v.disabled) + off.Matching
 	v.Paused = v.Paused[:min(len(v.Paused), listedPaused)]
 	v.PausedRest = all - len(v.Paused)
 	return errors.Join(err, each(len(v.Paused), func(i int) error {
-		p.whoDisabled(&v.Paused[i])
+		row := &v.Paused[i]
+		if row.Pause != nil {
+			row.By, row.Since, row.Ago = row.Pause.By, row.Pause.Since, row.Pause.Ago
+		}
+		if row.Since == nil {
+			p.whoDisabled(row)
+		}
 		return nil
 	}))
 }

@@ -24,6 +24,10 @@ type jobView struct {
 	Numbers          []number
 	Trouble          *trouble
 	Why              string // why nothing is next
+	Pause            *pauseInfo
+	PruneAt, PruneIn *stamp // when it deletes itself, of a pruned job
+	Owner            string // the id of its directory of job files
+	Restore          bool
 
 	History     history
 	Runs        nextRuns
@@ -35,8 +39,8 @@ type jobView struct {
 	Secrets     []string
 	Curl        string
 
-	Skip                                                *skipButton
-	Run, Rerun, Enable, Disable, Edit, Delete, MayWrite bool
+	Skip                                                         *skipButton
+	Run, Rerun, Enable, Disable, Promise, Edit, Delete, MayWrite bool
 }
 
 // A number is a figure at the top of a page.
@@ -76,20 +80,8 @@ func (s *Console) job(p *page) error {
 		v.Suffix = v.Zone
 	}
 	clock := p.Clock.For(j.Properties.Recurrence)
-	if v.History, err = p.history(v, &j, clock); err != nil {
+	if err := p.readJob(v, &j, clock); err != nil {
 		return err
-	}
-	if v.Runs, err = p.nextRuns(v, &j, clock); err != nil {
-		return err
-	}
-	if v.Lateness, err = p.lateness(v, clock); err != nil {
-		return err
-	}
-	if err := p.changes(v, clock); err != nil {
-		return err
-	}
-	if found, err := s.client.Summaries(p.ctx, client.InCollection(collection), oneJob(name)); err == nil && p.r.URL.Query().Get("before") == "" {
-		p.Live = p.liveOf(p.below(), versionOfJobs(&found))
 	}
 	v.numbers(&j, clock)
 	v.trouble(&j, clock)
@@ -98,6 +90,41 @@ func (s *Console) job(p *page) error {
 	v.Curl = curl(p, collection, name, &j)
 	p.template, p.Title, p.Current, p.Main = "job", v.Name+" · "+v.Collection, "Jobs", v
 	p.Notice = doneNotice(p, v.Collection, v.Name)
+	return nil
+}
+
+// readJob reads the parts of the page of a job, all at once.
+func (p *page) readJob(v *jobView, j *client.Job, clock clock) error {
+	var found client.Summaries
+	var unlisted error
+	parts := []func() error{
+		func() (err error) { v.History, err = p.history(v, j, clock); return err },
+		func() (err error) { v.Runs, err = p.nextRuns(v, j, clock); return err },
+		func() (err error) { v.Lateness, err = p.lateness(v, clock); return err },
+		func() error { return p.changes(v, clock) },
+		func() error {
+			found, unlisted = p.api().Summaries(p.ctx, client.InCollection(v.Collection), oneJob(v.Name))
+			return nil // without it, the page does not learn whether it has changed
+		},
+	}
+	if err := each(len(parts), func(i int) error { return parts[i]() }); err != nil {
+		return err
+	}
+	var stopped *client.Disabled
+	if unlisted == nil {
+		if p.r.URL.Query().Get("before") == "" {
+			p.Live = p.liveOf(p.below(), versionOfJobs(&found))
+		}
+		if len(found.Value) == 1 {
+			stopped = found.Value[0].Properties.Disabled
+		}
+	}
+	if s := j.Properties.Status; s != nil && s.Disabled != nil {
+		stopped = s.Disabled
+	}
+	if j.Properties.State == client.JobDisabled || stopped != nil && stopped.Collection {
+		v.Pause = clock.pauseOf(stopped)
+	}
 	return nil
 }
 
@@ -116,7 +143,15 @@ func (p *page) allow(v *jobView, j *client.Job, clock clock) {
 	v.MayWrite = p.May(access.WriteJobs, v.Collection, "") // another job of the collection
 	v.Rerun = v.Run && v.Trouble != nil && status.Retry == nil
 	v.Enable = state == client.JobDisabled && may(access.EnableJobs)
+	v.Promise = state == client.JobDisabled && may(access.DisableJobs) // another one
 	v.Disable = state == client.JobEnabled && may(access.DisableJobs)
+	if status != nil && !status.PruneAt.IsZero() {
+		v.PruneAt, v.PruneIn, v.Pause, v.Why = clock.at(status.PruneAt), clock.end(status.PruneAt), nil, ""
+		v.Restore, v.Enable, v.Promise = may(access.WriteJobs), false, false
+	}
+	if status != nil {
+		v.Owner = status.Owner
+	}
 	if state == client.JobEnabled && status != nil && status.NextExecutionTime.Sub(clock.Now) > latestSkip && may(access.SkipJobs) {
 		due := status.NextExecutionTime
 		v.Skip = &skipButton{string(client.At(due)), clock.short(due)}
@@ -332,6 +367,13 @@ func doneNotice(p *page, collection, job string) *notice {
 		return path + word
 	}
 	switch p.done() {
+	case "paused":
+		n.Lead, n.Text = "Paused.", "Nothing runs on the schedule until then. Runs by hand still do."
+		n.Undo = undo(access.EnableCollections, access.EnableJobs, "/enable")
+	case "resumed":
+		n.Lead, n.Text = "Enabled.", "What was to run of what was held begins now."
+	case "restored":
+		n.Lead, n.Text = "Restored.", "It is in the state that it had before it was pruned."
 	case "enabled":
 		n.Lead = "Enabled."
 		n.Text = "Occurrences that came due while it was disabled are not run; a job that runs once is, at once."

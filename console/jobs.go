@@ -20,6 +20,7 @@ type jobsView struct {
 	Collection string // "": all
 	Link       string // of the page without its filters
 	Paused     string // why nothing of the collection runs
+	Pause      *pauseInfo
 	Plan       string
 	Total      int
 	Failing    int
@@ -40,7 +41,7 @@ type jobsView struct {
 	New    string // the link to a new job; "" if the caller may create none
 	Bulk   []bulkChoice
 	Filter string // what is selected, in the language of the API
-	Enable, Disable,
+	Enable, Disable, Promise,
 	Filtered bool
 }
 
@@ -53,6 +54,7 @@ type jobRow struct {
 	Target                 string
 	Bars                   template.HTML
 	Late                   string
+	Pruned                 bool
 	VeryLate               bool
 }
 
@@ -60,6 +62,7 @@ type jobRow struct {
 type next struct {
 	Rel, At *stamp
 	Text    string // in place of a time
+	Note    string // why it is paused
 	Class   string
 }
 
@@ -80,6 +83,9 @@ type chip struct{ Text, Without string }
 
 // A sortLink sorts a list by a column.
 type sortLink struct{ Link, Sign, Sorted string }
+
+// Escaped returns the name of the collection for a path.
+func (v *jobsView) Escaped() string { return url.PathEscape(v.Collection) }
 
 func (s *Console) allJobs(p *page) error { return s.list(p, "") }
 
@@ -141,9 +147,10 @@ func (p *page) describe(v *jobsView, of *client.Collection) {
 	v.Collection, v.Link, v.Plan = of.Name, p.CollectionLink(of.Name), of.Properties.SKU.Name
 	enabled := of.Properties.State == client.CollectionEnabled || of.Properties.State == ""
 	if !enabled {
-		v.Paused = strings.ToLower(string(of.Properties.State))
+		v.Paused, v.Pause = strings.ToLower(string(of.Properties.State)), p.Clock.pauseOf(of.Properties.Disabled)
 	}
 	v.Enable = !enabled && p.May(access.EnableCollections, of.Name, "")
+	v.Promise = !enabled && p.May(access.DisableCollections, of.Name, "")
 	v.Disable = enabled && p.May(access.DisableCollections, of.Name, "")
 }
 
@@ -154,10 +161,12 @@ func (p *page) summaryRow(j *client.Summary) jobRow {
 	row := jobRow{Collection: collection, Name: name, Link: p.JobLink(collection, name), When: q.When, Target: q.Host, Mark: summaryMark(q)}
 	row.Word = words[row.Mark]
 	switch {
+	case !q.PruneAt.IsZero():
+		row.Pruned, row.Next = true, next{Text: "pruned: deletes itself", Rel: p.Clock.end(q.PruneAt), Class: "mid"}
 	case q.State == client.JobDisabled:
-		row.Next = next{Text: "disabled", Class: "mid"}
+		row.Next = p.Clock.stopped(q.Disabled, "disabled")
 	case q.CollectionDisabled:
-		row.Next = next{Text: "its collection is disabled", Class: "mid"}
+		row.Next = p.Clock.stopped(q.Disabled, "its collection is disabled")
 	case q.NextExecutionTime.IsZero():
 		row.Next = next{Text: "over: no occurrence is left", Class: "mid"}
 	case q.NextExecutionTime.Before(p.Clock.Now):

@@ -89,7 +89,7 @@ func (l *looks) get(key string, now time.Time) *look {
 }
 
 // asks matches the paths of POST requests that change nothing.
-var asks = regexp.MustCompile(`(?i)/(previewRecurrence|previewChange|bulkPreview|forecast|try)/?$`)
+var asks = regexp.MustCompile(`(?i)/(previewRecurrence|previewChange|previewPause|previewBackfill|bulkPreview|forecast|try)/?$`)
 
 // counting counts the requests to a handler that may change something.
 func (l *looks) counting(h http.Handler) http.Handler {

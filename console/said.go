@@ -59,8 +59,12 @@ func saidOf(message string) said {
 		body, s.Status = end[1], end[2]
 	}
 	s.Text, _ = shortened(body)
+	s.Status = joined.ReplaceAllString(s.Status, "$1 $2")
 	return s
 }
+
+// joined matches where two words of a status are written as one, such as ServiceUnavailable.
+var joined = regexp.MustCompile(`([a-z])([A-Z])`)
 
 // names reports whether a text begins with a number and a status. One with another status is the end of what the host
 // sent.

@@ -45,7 +45,11 @@ func (c clock) next(j *client.JobProperties) next {
 	s := j.Status
 	switch {
 	case j.State == client.JobDisabled:
-		return next{Text: "disabled", Class: "mid"}
+		var as *client.Disabled
+		if s != nil {
+			as = s.Disabled
+		}
+		return c.stopped(as, "disabled")
 	case s == nil:
 		return next{Text: "unknown", Class: "mid"}
 	case s.Retry != nil:

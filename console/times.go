@@ -70,7 +70,7 @@ func (c clock) Day() string { return c.Now.Format("Monday 2 January 2006, 15:04 
 type stamp struct {
 	UTC, Title, Text string
 
-	Rel string // next or past if the text says how far away it is; "" if it does not
+	Rel string // next, past or end if the text says how far away it is; "" if it does not
 }
 
 // at returns the stamp of a time: without its date if that is today, and with its year if that is another one.
@@ -87,6 +87,15 @@ func (c clock) rel(t time.Time) *stamp {
 	}
 	if s.Rel = "past"; t.After(c.Now) {
 		s.Rel = "next"
+	}
+	return s
+}
+
+// end returns the stamp of the end of something, as rel does.
+func (c clock) end(t time.Time) *stamp {
+	s := c.rel(t)
+	if s != nil && s.Rel == "next" {
+		s.Rel = "end"
 	}
 	return s
 }
@@ -130,6 +139,13 @@ func (c clock) distance(t time.Time) string {
 		d = d.Round(time.Minute)
 	case d.Abs() >= time.Second:
 		d = d.Round(time.Second)
+	}
+	switch {
+	case d <= -time.Second, d >= time.Second:
+	case d < 0:
+		return "just now"
+	default:
+		return "now"
 	}
 	if d >= 0 {
 		return "in " + length(d)

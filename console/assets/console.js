@@ -52,7 +52,7 @@ function tick() {
   const now = Date.now() + ahead;
   for (const e of all('time[data-rel]')) {
     const away = Math.round((Date.parse(/** @type {HTMLTimeElement} */ (e).dateTime) - now) / 1000);
-    const text = away > 0 ? `in ${length(away)}` : e.dataset.rel === 'next' ? 'due now' : `${length(-away)} ago`;
+    const text = away > 0 ? `in ${length(away)}` : e.dataset.rel === 'next' ? 'due now' : e.dataset.rel === 'end' ? 'now' : away === 0 ? 'just now' : `${length(-away)} ago`;
     if (e.textContent !== text) e.textContent = text;
   }
 }
@@ -247,6 +247,14 @@ if (edit) {
   });
   document.addEventListener('click', (e) => {
     const b = /** @type {any} */ (e.target);
+    if (b.name === 'spread') {
+      e.preventDefault();
+      const field = one('#f-flexibleWindow');
+      field.value = b.value;
+      field.dispatchEvent(new InputEvent('input', { bubbles: true }));
+      field.focus();
+      return;
+    }
     if (b.name !== 'do' || b.value !== 'try' || !b.form) return;
     e.preventDefault();
     tryNow(b);
@@ -316,6 +324,36 @@ if (edit) {
     else if (field.tagName === 'SELECT' && ![...field.options].some((o) => o.value === from.value)) field.append(new Option(from.value, from.value, false, true));
     else if (field.value !== undefined && field.value !== from.value) field.value = from.value;
   };
+}
+
+// --- forms that say what they would do: it follows what is written
+
+for (const form of all('form[data-check]').map((e) => /** @type {HTMLFormElement} */ (e))) {
+  let timer = 0;
+  /** @type {AbortController | undefined} */
+  let asked;
+  const check = async () => {
+    asked?.abort();
+    asked = new AbortController();
+    const mine = asked, body = new FormData(form);
+    body.set('do', 'check');
+    body.delete('listed');
+    const { doc: to } = await page(form.dataset.check || form.action, body, mine.signal);
+    if (mine.signal.aborted || !to) return;
+    for (const q of ['[data-held]', '[data-rows]', '[data-selection]']) {
+      const was = one(q), now = one(q, to);
+      if (was && now) was.replaceChildren(...document.adoptNode(now).childNodes);
+    }
+  };
+  const soon = () => { clearTimeout(timer); timer = setTimeout(check, 300) };
+  form.addEventListener('input', soon);
+  form.addEventListener('click', (e) => {
+    const b = /** @type {any} */ (e.target);
+    if (b.name !== 'preset') return;
+    e.preventDefault();
+    one(`[name=${b.dataset.for || 'until'}]`, form).value = b.value;
+    soon();
+  });
 }
 
 // --- saved views

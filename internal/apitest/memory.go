@@ -501,6 +501,14 @@ func (m *Memory) summary(j job.Job) listing.Summary {
 	if n := len(s.Recent); n > 0 {
 		s.Last = s.Recent[n-1].Outcome
 	}
+	for i := range m.Records {
+		switch m.Records[i].Outcome {
+		case job.OutcomeMissed:
+			s.Day.Missed++
+		case job.OutcomeSkipped:
+			s.Day.Skipped++
+		}
+	}
 	for _, mark := range s.Recent {
 		if mark.Late >= job.RegularDelay {
 			s.Day.Late++

@@ -106,3 +106,32 @@ func BenchmarkForecastOf10000Jobs(b *testing.B) {
 		})
 	}
 }
+
+// How many of 10,000 jobs, most of which are daily, are due with each of the next 50 runs of one of them.
+func BenchmarkOthersOf50RunsOf10000Jobs(b *testing.B) {
+	w := newTown(b)
+	for i := range 10_000 {
+		start := noon.Add(-time.Duration(i%1440) * time.Minute)
+		r := job.Recurrence{Frequency: "day", Interval: 1}
+		switch i % 20 {
+		case 0:
+			r.Frequency = "minute"
+		case 1, 2:
+			r = job.Recurrence{Frequency: "week", Interval: 1, TimeZone: "Europe/Stockholm", Schedule: &job.Schedule{Hours: []int{2, 14}, Minutes: []int{30}}}
+		case 3, 4:
+			r.Frequency = "hour"
+		}
+		o := job.Outline{Created: noon.Add(-48 * time.Hour), StartTime: job.NewTime(start), Recurrence: &r, State: job.StateEnabled, Host: fmt.Sprintf("host%d.example.com", i%7)}
+		w.outline(w.add("c", fmt.Sprintf("j%05d", i), nil), o, noon.Add(-time.Hour))
+	}
+	v := w.overview(noon)
+	q := listing.ForecastQuery{From: noon, Until: noon, Step: 1}
+	for i := range 50 {
+		q.Times = append(q.Times, noon.Add(time.Duration(i)*24*time.Hour))
+	}
+	for b.Loop() {
+		found, err := v.ForecastAcross(b.Context(), ofC, q)
+		require.NoError(b, err)
+		require.Len(b, found.Times, 50)
+	}
+}

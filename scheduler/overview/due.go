@@ -113,7 +113,9 @@ func (r *survey) counter(q *listing.ForecastQuery) *counter {
 		k := w.Key.Collection
 		j := dueJob{outline: w.outline, host: c.hosts.number(w.outline.Host)}
 		j.group = c.groups.number(k.ResourceGroup + "/" + k.Name)
-		j.next, _ = j.timetable.After(q.From.Add(-time.Second - j.Delay))
+		if len(c.seconds) > 0 {
+			j.next, _ = j.timetable.After(q.From.Add(-time.Second - j.Delay))
+		}
 		c.spread = c.spread || j.Delay > 0
 		c.due = append(c.due, j)
 	}
@@ -234,23 +236,39 @@ func (c *counter) fullest() (all []int) {
 // at returns how many are due in some seconds.
 func (c *counter) at(times []time.Time) []listing.DueCount {
 	all := make([]listing.DueCount, len(times))
+	hosts, groups := make([]map[int]int, len(times)), make([]map[int]int, len(times))
+	order := make([]int, len(times)) // by time
 	for i, t := range times {
 		t = t.Truncate(time.Second)
-		hosts, groups := map[int]int{}, map[int]int{}
-		for n := range c.due {
-			j := &c.due[n]
-			if last, ok := j.timetable.Last(t.Add(time.Second - time.Nanosecond - j.Delay)); ok && !last.Add(j.Delay).Before(t) {
-				hosts[j.host]++
-				groups[j.group]++
+		all[i].Time, all[i].FullestTime, order[i] = t, t, i
+		hosts[i], groups[i] = map[int]int{}, map[int]int{}
+	}
+	slices.SortFunc(order, func(a, b int) int { return all[a].Time.Compare(all[b].Time) })
+	for n := range c.due {
+		j := &c.due[n]
+		start, known := time.Time{}, false // the first planned start that is not before the time
+		for _, i := range order {
+			t := all[i].Time
+			if !known || start.Before(t) {
+				next, ok := j.timetable.After(t.Add(-time.Nanosecond - j.Delay))
+				if !ok {
+					break
+				}
+				start, known = next.Add(j.Delay), true
+			}
+			if start.Before(t.Add(time.Second)) {
+				hosts[i][j.host]++
+				groups[i][j.group]++
 			}
 		}
+	}
+	for i := range all {
 		d := &all[i]
-		d.Time, d.FullestTime = t, t
-		for host, n := range hosts {
+		for host, n := range hosts[i] {
 			d.Due += n
 			more(&d.Host, listing.NamedCount{Name: c.hosts.all[host].Name, Due: n})
 		}
-		for group, n := range groups {
+		for group, n := range groups[i] {
 			more(&d.Collection, listing.NamedCount{Name: c.groups.all[group].Name, Due: n})
 		}
 		d.Fullest = d.Due

@@ -11,10 +11,13 @@ import (
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/job/listing"
+	daysoff "almanac/recurrence/calendars"
 )
 
 // Calendars are those of a [Scheduler]. A scope is a collection, or a subscription if it has no other name.
 type Calendars interface {
+	// CalendarUses reads the calendars that a recurrence of a job in a collection names; nil if it names none.
+	CalendarUses(ctx context.Context, k job.CollectionKey, r *job.Recurrence) ([]daysoff.Use, error)
 	// Calendars returns a page of calendars, by name and without their days, and its continuation.
 	Calendars(
 		ctx context.Context, scope job.CollectionKey, p listing.Page,

@@ -19,6 +19,7 @@ import (
 	"almanac/job/input"
 	"almanac/job/listing"
 	"almanac/job/preview"
+	daysoff "almanac/recurrence/calendars"
 )
 
 // previewChange answers with what a PUT of the body would do to the next runs of a job, and with how many others of the
@@ -50,6 +51,14 @@ func (s *server) previewChange(c *gin.Context, k job.Key) error {
 	changed.KeepLocal(&current.Definition)
 	changed.KeepOwner(&current.Definition)
 	change := preview.Change{Job: current, New: changed, Now: s.Now(), Take: take}
+	for _, side := range []struct {
+		uses *[]daysoff.Use
+		of   *job.Definition
+	}{{&change.WasUses, &current.Definition}, {&change.Uses, &changed}} {
+		if *side.uses, err = s.scheduler.CalendarUses(ctx, k.Collection, side.of.Recurrence); err != nil {
+			return err
+		}
+	}
 	diff, err := change.Run()
 	if err != nil {
 		return err

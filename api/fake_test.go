@@ -20,6 +20,7 @@ import (
 	"almanac/job/notification"
 	"almanac/job/presence"
 	"almanac/job/preview"
+	daysoff "almanac/recurrence/calendars"
 )
 
 type (
@@ -77,6 +78,10 @@ type fake struct {
 	calendars         func(ctx context.Context, scope job.CollectionKey, p listing.Page) ([]job.KeptCalendar, string, error)
 	putCalendar       func(ctx context.Context, k job.CalendarKey, c job.Calendar) (job.KeptCalendar, bool, error)
 	deleteCalendar    func(ctx context.Context, k job.CalendarKey) error
+}
+
+func (f *fake) CalendarUses(context.Context, job.CollectionKey, *job.Recurrence) ([]daysoff.Use, error) {
+	return nil, nil
 }
 
 func (f *fake) Calendar(ctx context.Context, k job.CalendarKey) (job.KeptCalendar, error) {

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"time"
 
 	"almanac/job"
 	"almanac/job/timetable"
@@ -17,11 +18,15 @@ func (s *Service) PreviewBackfill(
 	if err != nil {
 		return found, err
 	}
-	t, err := timetable.Of(&j.Definition, j.Created)
+	uses, err := s.CalendarUses(ctx, k.Collection, j.Definition.Recurrence)
 	if err != nil {
 		return found, err
 	}
-	return plan.PreviewBackfill(t, r.From, r.Until), nil
+	t, err := timetable.Nominal(&j.Definition, j.Created, uses)
+	if err != nil {
+		return found, err
+	}
+	return plan.PreviewBackfill(t.FromAnchor().By(uses, time.Time{}, nil), r.From, r.Until), nil
 }
 
 // Backfill begins to run the occurrences of a time, and returns the job. The error is of kind [job.KindConflict] if

@@ -16,8 +16,8 @@ import (
 	"almanac/job/explain"
 	"almanac/job/listing"
 	"almanac/job/presence"
-	"almanac/job/timetable"
 	"almanac/recurrence"
+	"almanac/recurrence/calendars"
 	"almanac/scheduler/core"
 	"almanac/workflows"
 )
@@ -33,13 +33,15 @@ func (s *Service) Explain(ctx context.Context, k job.Key, q explain.Question) (a
 	}
 	ctx, cancel := context.WithTimeout(ctx, core.HistoryTimeout)
 	defer cancel()
-	f := explain.Facts{Now: s.core.Now().UTC()}
+	f := explain.Facts{Now: s.core.Now().UTC(), Uses: func(r *job.Recurrence) ([]calendars.Use, error) {
+		return s.CalendarUses(ctx, k.Collection, r)
+	}}
 	if err := s.jobToExplain(ctx, k, &f); err != nil {
 		return a, k, err
 	}
 	f.At, f.Local = q.Time(zoneOf(&f.Job.Definition))
 	if q == (explain.Question{}) {
-		f.At = latest(&f.Job, f.Now)
+		f.At = s.latest(ctx, &f.Job, f.Now)
 	}
 	err = s.gather(ctx, &f)
 	return explain.Why(&f), f.Job.Key, s.core.Error(ctx, err, core.MissingJob(k))
@@ -101,8 +103,8 @@ func (s *Service) unansweredJob(ctx context.Context, k job.Key) (job.Job, error)
 }
 
 // latest returns when the latest occurrence of a job was due; when the first one will be if none was.
-func latest(j *job.Job, now time.Time) time.Time {
-	t, err := timetable.Of(&j.Definition, j.Created)
+func (s *Service) latest(ctx context.Context, j *job.Job, now time.Time) time.Time {
+	t, err := s.timetableOf(ctx, j)
 	if err != nil {
 		return now.Truncate(time.Second)
 	}

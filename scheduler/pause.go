@@ -18,7 +18,11 @@ func (s *Service) PreviewState(
 	if err != nil {
 		return held, err
 	}
-	return preview.OfState(&j, state, &p, s.core.Now())
+	uses, err := s.CalendarUses(ctx, k.Collection, j.Definition.Recurrence)
+	if err != nil {
+		return held, err
+	}
+	return preview.OfState(&j, uses, state, &p, s.core.Now())
 }
 
 // heldTime is how long jobs are asked what is held of them; what is missing then is said to be.
@@ -41,8 +45,11 @@ func (s *Service) PreviewCollectionState(
 			return all, err
 		}
 		for i := range jobs {
-			one := p
-			held, err := preview.OfCollection(&jobs[i], state, &one, s.core.Now())
+			one, held := p, preview.Held{}
+			uses, err := s.CalendarUses(ctx, k, jobs[i].Definition.Recurrence)
+			if err == nil {
+				held, err = preview.OfCollection(&jobs[i], uses, state, &one, s.core.Now())
+			}
 			if jobs[i].Unread != "" || err != nil {
 				all.Complete = false
 				continue

@@ -98,7 +98,7 @@ func New(o Options) *Service {
 		s.space = func() error { return nil }
 	}
 	s.registrar = names.New(c, s.limits.Tiers)
-	s.Overview = overview.New(overview.Options{Client: c, History: s.history, Ask: c.AskOnce})
+	s.Overview = overview.New(overview.Options{Client: c, History: s.history, Ask: c.AskOnce, Uses: s.CalendarUses})
 	c.OnChange(s.Forget)
 	s.calendars = calendarcache.New(c.Queries)
 	c.OnChange(s.calendars.Forget)

@@ -5,6 +5,10 @@ import (
 	"slices"
 
 	"almanac/job"
+	"almanac/job/timetable"
+	"almanac/recurrence/calendars"
+	"almanac/scheduler/core"
+	"almanac/workflows"
 )
 
 // checkingCalendars returns edit with a check of the calendars that its definition names.
@@ -46,6 +50,40 @@ func (s *Service) checkCalendars(ctx context.Context, k job.CollectionKey, r *jo
 		}
 	}
 	return nil
+}
+
+// CalendarUses reads the calendars that a recurrence of a job in a collection names; nil if it names none. What cannot be
+// read is an error: no reader goes by the bare rule.
+func (s *Service) CalendarUses(
+	ctx context.Context, k job.CollectionKey, r *job.Recurrence,
+) ([]calendars.Use, error) {
+	if !r.ByCalendars() {
+		return nil, nil
+	}
+	kept := make([]job.KeptCalendar, len(r.Calendars))
+	for i, use := range r.Calendars {
+		err := s.core.AskOnce(ctx, k.Calendar(use.Name).WorkflowID(), workflows.QueryStatus, &kept[i])
+		if core.IsMissing(err) {
+			shared := job.SubscriptionScope(k.Subscription).Calendar(use.Name)
+			err = s.core.AskOnce(ctx, shared.WorkflowID(), workflows.QueryStatus, &kept[i])
+		}
+		if core.IsMissing(err) {
+			return nil, job.UnknownCalendar(k, r, i, nil)
+		}
+		if err != nil {
+			return nil, s.core.Error(ctx, err, nil)
+		}
+	}
+	return r.Uses(kept)
+}
+
+// timetableOf returns the timetable of a job, by its calendars if it has some, with what requests skipped.
+func (s *Service) timetableOf(ctx context.Context, j *job.Job) (*timetable.Timetable, error) {
+	uses, err := s.CalendarUses(ctx, j.Key.Collection, j.Definition.Recurrence)
+	if err != nil {
+		return nil, err
+	}
+	return timetable.With(&j.Definition, j.Created, uses, j.Created, nil)
 }
 
 // plannedByCalendars says whether jobs run by calendars.

@@ -12,6 +12,7 @@ import (
 	"almanac/job"
 	"almanac/job/presence"
 	"almanac/recurrence"
+	"almanac/recurrence/calendars"
 )
 
 // A Cause is why.
@@ -20,6 +21,7 @@ type Cause string
 // The causes.
 const (
 	NoSuchTime  Cause = "noSuchTime"  // the schedule does not have the time
+	DayOff      Cause = "dayOff"      // a calendar moved it away from there, or dropped it
 	Excluded    Cause = "excluded"    // an exclusion of the recurrence has the time
 	ClockSkips  Cause = "clockSkips"  // the clock skips the local time, for daylight saving
 	ClockRepeat Cause = "clockRepeat" // the clock shows the local time twice, and this is the second one
@@ -146,6 +148,9 @@ type Facts struct {
 	// server has of it, without its status. Neither is so of a job whose workflow has not begun.
 	Answered, Unanswered bool
 
+	// Uses reads the calendars of a recurrence that names some; nil: none can be read.
+	Uses func(r *job.Recurrence) ([]calendars.Use, error)
+
 	Unread []string // what could not be read, for people
 }
 
@@ -233,7 +238,7 @@ func (r *reasoner) notKnown() {
 // Causes returns all causes.
 func Causes() []Cause {
 	return []Cause{
-		NoSuchTime, Excluded, ClockSkips, ClockRepeat, NotCreated, BeforeStart, AfterEnd, CountReached, Disabled, CollectionDisabled, Skipped,
+		NoSuchTime, DayOff, Excluded, ClockSkips, ClockRepeat, NotCreated, BeforeStart, AfterEnd, CountReached, Disabled, CollectionDisabled, Skipped,
 		Changed, ZonesChanged, Overlapped, TooManyRunning, NoWorker, NothingRanIt, WaitedForWorker, WaitedForServer, WaitedForPlace,
 		HostLimit, EarlierAttempts, WaitingForRetry, Running, TargetSlow, TargetFailed, WorkerLost, OnSchedule, NotKept, Unknown,
 	}

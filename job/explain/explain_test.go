@@ -1,6 +1,7 @@
 package explain_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"almanac/job/explain"
 	"almanac/job/presence"
 	"almanac/recurrence"
+	"almanac/recurrence/calendars"
 )
 
 func at(text string) time.Time {
@@ -68,6 +70,22 @@ type builder struct{ *explain.Facts }
 
 func about(when string, change func(*job.Definition)) *builder {
 	return &builder{facts(when, definition(change))}
+}
+
+// by gives the job a calendar that is off on 1 January, which cannot be read if onMatch is "".
+func (b *builder) by(onMatch string) *builder {
+	r := *b.Job.Definition.Recurrence
+	r.Calendars = []job.CalendarUse{{Name: "SE", OnMatch: onMatch}}
+	b.Job.Definition.Recurrence, b.Versions[0].Definition.Recurrence = &r, &r
+	b.Uses = func(r *job.Recurrence) ([]calendars.Use, error) {
+		if onMatch == "" {
+			return nil, errors.New("no answer")
+		}
+		return r.Uses([]job.KeptCalendar{{Version: 3, Calendar: job.Calendar{
+			WeekendDays: []string{"saturday", "sunday"}, Days: []job.NamedDay{{Date: "2026-01-01", Name: "Nyårsdagen"}},
+		}}})
+	}
+	return b
 }
 
 // changed adds a version of the job, the newest.
@@ -152,6 +170,27 @@ func TestEveryCauseIsNamedTruly(t *testing.T) {
 			}), explain.NotDue, explain.Excluded,
 			"Nothing was due at 2026-01-01T02:15:00Z: the job's exclusions leave it out (from 2026-01-01T02:00 until 2026-01-01T02:20). " +
 				"The nearest are 2026-01-01T01:55:00Z and 2026-01-01T02:20:00Z.",
+		},
+		{
+			"a day off", about(due, nil).by("skip"), explain.NotDue, explain.DayOff,
+			"Nothing was due at 2026-01-01T02:15:00Z: the calendar SE (version 3) has Nyårsdagen. The first one is 2026-01-02T00:00:00Z.",
+		},
+		{
+			"away from a day off", about(due, func(d *job.Definition) {
+				d.Recurrence = &job.Recurrence{Frequency: "month", Interval: 1, Schedule: &job.Schedule{Hours: []int{2}, Minutes: []int{15}}}
+			}).by("nextWorkingDayInMonth"), explain.NotDue, explain.DayOff,
+			"The occurrence of 2026-01-01T02:15:00Z is moved to 2026-01-02T02:15:00Z: the calendar SE (version 3) has Nyårsdagen.",
+		},
+		{
+			"away from a day off, to where another one is due", about(due, func(d *job.Definition) {
+				d.Recurrence = &job.Recurrence{Frequency: "day", Interval: 1, Schedule: &job.Schedule{Hours: []int{2}, Minutes: []int{15}}}
+			}).by("nextWorkingDay"), explain.NotDue, explain.DayOff,
+			"Nothing was due at 2026-01-01T02:15:00Z: the calendar SE (version 3) has Nyårsdagen, and the occurrence of 2026-01-02T02:15:00Z is due " +
+				"at the same time. The first one is 2026-01-02T02:15:00Z.",
+		},
+		{
+			"a calendar that cannot be read", about(due, nil).by(""), explain.NotKnown, explain.Unknown,
+			"Whether it is due at 2026-01-01T02:15:00Z is not known, since the job's calendars could not be read.",
 		},
 		{
 			"before it was created", about("2025-12-31T02:15:00Z", nil), explain.NotDue, explain.NotCreated,

@@ -10,6 +10,7 @@ import (
 	"almanac/job/presence"
 	"almanac/job/timetable"
 	"almanac/recurrence"
+	"almanac/recurrence/calendars"
 )
 
 // A reasoner finds the answer.
@@ -57,8 +58,13 @@ func (r *reasoner) inForce(at time.Time) *Version {
 
 // times returns the timetable of a definition; nil if this program cannot read it.
 func (r *reasoner) times(d *job.Definition) *timetable.Timetable {
-	t, err := timetable.Of(d, r.Job.Created)
-	if err != nil {
+	var uses []calendars.Use
+	var err error
+	if d.Recurrence.ByCalendars() && r.Uses != nil {
+		uses, err = r.Uses(d.Recurrence)
+	}
+	t, errWith := timetable.With(d, r.Job.Created, uses, r.Job.Created, nil)
+	if err != nil || errWith != nil {
 		return nil
 	}
 	return t

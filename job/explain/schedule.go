@@ -6,6 +6,7 @@ import (
 	"almanac/internal/audit"
 	"almanac/job"
 	"almanac/recurrence"
+	"almanac/recurrence/calendars"
 )
 
 // beforeCreation answers if the job did not exist.
@@ -41,8 +42,14 @@ func (r *reasoner) movedAway() bool {
 // notInSchedule answers if the schedule does not have the time.
 func (r *reasoner) notInSchedule() bool {
 	d := r.definition()
+	if d.Recurrence.ByCalendars() && r.times(d) == nil {
+		return r.say(NotKnown, Unknown, "Whether it is due at %s is not known, since the job's calendars could not be read.", r.clock(r.At))
+	}
 	if r.version == nil && !r.FromStart || r.has(d, r.At) {
 		return false
+	}
+	if r.dayOff(d) {
+		return true
 	}
 	if r.hadOrGot() || r.repeated() {
 		return true
@@ -64,6 +71,31 @@ func (r *reasoner) notInSchedule() bool {
 		return r.say(NotDue, Excluded, "%s at %s: the job's exclusions leave it out (%s). %s", verb, r.clock(r.At), excluded, r.near())
 	}
 	return r.say(NotDue, NoSuchTime, "%s at %s: the schedule does not have that time. %s", verb, r.clock(r.At), r.near())
+}
+
+// dayOff answers if calendars move the occurrence away from the time, or drop it, by their current versions.
+func (r *reasoner) dayOff(d *job.Definition) bool {
+	t := r.times(d)
+	if t == nil || !d.Recurrence.ByCalendars() {
+		return false
+	}
+	o, ok := t.ByNominal(r.At)
+	if !ok {
+		return false
+	}
+	why := job.WhyByCalendar(&o)
+	if by := job.CalendarDayOf(&o); by != nil && o.Reason == calendars.SameTime {
+		why = by.String() + ", and " + why
+	}
+	r.fact(r.At, FromSchedule, "The schedule: %s.", r.when(d))
+	if !o.Ran() {
+		verb := "Nothing was due"
+		if r.future() {
+			verb = "Nothing is due"
+		}
+		return r.say(NotDue, DayOff, "%s at %s: %s. %s", verb, r.clock(r.At), why, r.near())
+	}
+	return r.say(NotDue, DayOff, "The occurrence of %s is moved to %s: %s.", r.clock(r.At), r.clock(o.Due), why)
 }
 
 // exclusion returns the exclusion without which an occurrence would be due, in words; "" if there is none.

@@ -6,6 +6,7 @@ import (
 
 	"almanac/job"
 	"almanac/job/timetable"
+	"almanac/recurrence/calendars"
 )
 
 // A Change is a question: what does another definition do to the next runs of a job?
@@ -14,6 +15,8 @@ type Change struct {
 	New  job.Definition
 	Now  time.Time
 	Take int // runs of each definition, 1 to 100
+
+	WasUses, Uses []calendars.Use // of the two definitions; nil for one without calendars
 }
 
 // A Fate is what a change does to a run.
@@ -88,7 +91,7 @@ func (c Change) Before() ([]time.Time, bool, error) {
 	if !active(j, &j.Definition) {
 		return nil, true, nil
 	}
-	all, err := timetable.Of(&j.Definition, j.Created)
+	all, err := timetable.With(&j.Definition, j.Created, c.WasUses, j.Created, nil)
 	if err != nil {
 		return nil, false, err
 	}
@@ -122,7 +125,9 @@ func (c Change) After() ([]time.Time, bool, error) {
 	case !final && timing && wasActive:
 		return c.Before()
 	}
-	all, err := timetable.Of(&c.New, c.Job.Created)
+	// what is nominally past is decided: it does not run again because calendars would move it to a day to come
+	decided := &calendars.Memory{Until: c.Now.UTC().Truncate(time.Second)}
+	all, err := timetable.With(&c.New, c.Job.Created, c.Uses, c.Now, decided)
 	if err != nil {
 		return nil, false, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"almanac/job"
 	"almanac/job/timetable"
+	"almanac/recurrence/calendars"
 )
 
 // A Held is which occurrences a pause holds, and what becomes of them.
@@ -67,26 +68,30 @@ const (
 )
 
 // OfState returns which occurrences of a job are held if it is enabled or disabled now as p says, and what becomes of
-// them. The error means that this program cannot read its recurrence.
-func OfState(j *job.Job, state job.State, p *job.Promise, now time.Time) (Held, error) {
+// them. uses are its calendars; nil if it has none. The error means that this program cannot read its recurrence.
+func OfState(j *job.Job, uses []calendars.Use, state job.State, p *job.Promise, now time.Time) (Held, error) {
 	if state == job.StateDisabled {
-		return heldIf(j, p, now, (*holding).disable)
+		return heldIf(j, uses, p, now, (*holding).disable)
 	}
-	return heldIf(j, p, now, (*holding).enable)
+	return heldIf(j, uses, p, now, (*holding).enable)
 }
 
 // OfCollection is [OfState] for a job whose collection is enabled or disabled. What a job holds that is disabled itself
 // is decided when that is enabled.
-func OfCollection(j *job.Job, state job.CollectionState, p *job.Promise, now time.Time) (Held, error) {
+func OfCollection(
+	j *job.Job, uses []calendars.Use, state job.CollectionState, p *job.Promise, now time.Time,
+) (Held, error) {
 	if state == job.CollectionEnabled {
-		return heldIf(j, p, now, (*holding).enableCollection)
+		return heldIf(j, uses, p, now, (*holding).enableCollection)
 	}
-	return heldIf(j, p, now, (*holding).disableCollection)
+	return heldIf(j, uses, p, now, (*holding).disableCollection)
 }
 
 // heldIf returns what is held if which says that something is.
-func heldIf(j *job.Job, p *job.Promise, now time.Time, which func(*holding, *job.Job) bool) (Held, error) {
-	t, err := timetable.Of(&j.Definition, j.Created)
+func heldIf(
+	j *job.Job, uses []calendars.Use, p *job.Promise, now time.Time, which func(*holding, *job.Job) bool,
+) (Held, error) {
+	t, err := timetable.With(&j.Definition, j.Created, uses, j.Created, nil)
 	if err != nil || j.Definition.State.Final() {
 		return Held{AtOnce: max(1, p.AtOnce)}, err
 	}

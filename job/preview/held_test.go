@@ -75,7 +75,7 @@ func TestWhatAChangeOfStateHolds(t *testing.T) {
 				State: job.StateEnabled, StartTime: job.NewTime(start), Recurrence: &job.Recurrence{Frequency: "minute", Interval: 1},
 			}}
 			c.change(j)
-			got, err := preview.OfState(j, c.state, &c.promise, at(10).Add(300*time.Millisecond))
+			got, err := preview.OfState(j, nil, c.state, &c.promise, at(10).Add(300*time.Millisecond))
 			require.NoError(t, err)
 			require.Equal(t, []any{c.held, c.runs, c.atOnce, c.more == 1}, []any{got.Count, got.Runs, got.AtOnce, got.More})
 			require.Len(t, got.Occurrences, min(20, c.held))
@@ -136,7 +136,7 @@ func TestWhatAChangeOfTheCollectionHolds(t *testing.T) {
 				State: job.StateEnabled, StartTime: job.NewTime(start), Recurrence: &job.Recurrence{Frequency: "minute", Interval: 1},
 			}}
 			c.change(j)
-			got, err := preview.OfCollection(j, c.state, &c.promise, at(10).Add(300*time.Millisecond))
+			got, err := preview.OfCollection(j, nil, c.state, &c.promise, at(10).Add(300*time.Millisecond))
 			require.NoError(t, err)
 			require.Equal(t, []int{c.held, c.runs, c.atOnce}, []int{got.Count, got.Runs, got.AtOnce})
 		})

@@ -12,6 +12,7 @@ import (
 	"almanac/job/kind"
 	"almanac/job/template"
 	"almanac/job/timetable"
+	"almanac/recurrence/calendars"
 )
 
 // A Preview is a request for the occurrences of a job that is created at Now.
@@ -32,11 +33,14 @@ type Result struct {
 	Error       *job.ErrorBody
 }
 
-// Run computes the occurrences.
-func (p Preview) Run() Result {
-	plan, err := timetable.New(&p.Definition, p.Now, p.Now)
+// Run computes the occurrences of a job that runs by no calendars.
+func (p Preview) Run() Result { return p.RunBy(nil) }
+
+// RunBy computes the occurrences by the calendars of the job.
+func (p Preview) RunBy(uses []calendars.Use) Result {
+	plan, err := p.plan(&p.Definition, uses)
 	if errors.Is(err, timetable.ErrCalendars) {
-		err = job.NoCalendars("this preview reads no calendars, and without them it would show times at which the job does not run")
+		err = job.NoCalendars("this preview reads no calendars, without which the times would be wrong: POST it to the forecast of the job collection")
 	}
 	if err != nil {
 		return p.Failed(err)
@@ -50,7 +54,7 @@ func (p Preview) Run() Result {
 		r.Occurrences = append(r.Occurrences, t)
 	}
 	atOnce := len(r.Occurrences) > 0 && r.Occurrences[0].Equal(p.Now.Truncate(time.Second))
-	r.Notes = p.notes(len(r.Occurrences) == 0, atOnce)
+	r.Notes = p.notes(len(r.Occurrences) == 0, atOnce, uses)
 	action := &p.Definition.Action
 	for _, a := range []struct {
 		path string
@@ -86,16 +90,26 @@ func sentURI(r *kind.Request) string {
 	return ""
 }
 
+// plan returns the timetable of a definition that is created now.
+func (p Preview) plan(d *job.Definition, uses []calendars.Use) (*timetable.Timetable, error) {
+	if err := timetable.Check(d, p.Now, p.Now); err != nil {
+		return nil, err
+	}
+	return timetable.With(d, p.Now, uses, p.Now, nil)
+}
+
 // notes returns explanations of a surprising result: there are no occurrences, or the first one is the creation.
-func (p Preview) notes(never, atOnce bool) []string {
+func (p Preview) notes(never, atOnce bool, uses []calendars.Use) []string {
 	d := p.Definition
 	switch {
-	case never && d.Recurrence != nil && len(d.Recurrence.Exclusions) > 0 && p.withoutExclusions():
+	case never && len(uses) > 0 && p.without(uses, func(r *job.Recurrence) { r.Calendars = nil }):
+		return []string{"The job would never run, because its calendars leave no day of the next 100 years. It would be accepted, and be completed at once."}
+	case never && d.Recurrence != nil && len(d.Recurrence.Exclusions) > 0 && p.without(uses, func(r *job.Recurrence) { r.Exclusions = nil }):
 		return []string{"The job would never run, because its exclusions leave out every time of the next 100 years. It would be accepted, and be completed at once."}
 	case never && (d.Recurrence == nil || d.Recurrence.EndTime == nil):
 		return []string{"The job would never run, because no time is left before the end of the year 9999. It would be accepted, and be completed at once."}
 	case never:
-		return []string{"The job would never run, because its endTime, " + p.late() + ". It would be accepted, and be completed at once."}
+		return []string{"The job would never run, because its endTime, " + p.late(uses) + ". It would be accepted, and be completed at once."}
 	case d.State == job.StateDisabled:
 		return []string{"The state is disabled: nothing runs until the job is enabled."}
 	case d.StartTime == nil && d.Recurrence != nil && !atOnce:
@@ -110,12 +124,14 @@ func (p Preview) notes(never, atOnce bool) []string {
 	return nil
 }
 
-// withoutExclusions reports whether the job would run if it had no exclusions.
-func (p Preview) withoutExclusions() bool {
-	d, all := p.Definition, *p.Definition.Recurrence
-	all.Exclusions = nil
-	d.Recurrence = &all
-	plan, err := timetable.New(&d, p.Now, p.Now)
+// without reports whether the job would run if its recurrence lacked something.
+func (p Preview) without(uses []calendars.Use, drop func(r *job.Recurrence)) bool {
+	d, rest := p.Definition, *p.Definition.Recurrence
+	drop(&rest)
+	if d.Recurrence = &rest; !rest.ByCalendars() {
+		uses = nil
+	}
+	plan, err := p.plan(&d, uses)
 	if err != nil {
 		return false
 	}
@@ -124,7 +140,7 @@ func (p Preview) withoutExclusions() bool {
 }
 
 // late returns, for a job that never runs, its endTime and what the endTime comes before.
-func (p Preview) late() string {
+func (p Preview) late(uses []calendars.Use) string {
 	d, endless := p.Definition, *p.Definition.Recurrence
 	end := endless.EndTime.Time
 	switch {
@@ -135,7 +151,7 @@ func (p Preview) late() string {
 	}
 	endless.EndTime = nil
 	d.Recurrence = &endless
-	if plan, err := timetable.New(&d, p.Now, p.Now); err == nil {
+	if plan, err := p.plan(&d, uses); err == nil {
 		if first, ok := plan.First(); ok {
 			return instant(end) + ", is before the first occurrence, " + instant(first)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"almanac/job"
 	"almanac/recurrence"
 	"almanac/recurrence/calendars"
 )
@@ -17,8 +18,9 @@ func (t *Timetable) By(uses []calendars.Use, made time.Time, m *calendars.Memory
 	if t.schedule == nil || len(uses) == 0 {
 		return t
 	}
-	in := calendars.Input{
-		Series: t.schedule, Begin: time.Unix(t.earliest(), 0).UTC(), Calendars: uses, Numbered: t.numbered,
+	in := calendars.Input{Series: t.schedule, Calendars: uses, Numbered: t.numbered}
+	if t.later { // else what is nominally past may be due later
+		in.Begin = time.Unix(t.earliest(), 0).UTC()
 	}
 	if t.zone != "" {
 		in.Location, _ = recurrence.LoadLocation(t.zone) // Of has read it
@@ -155,4 +157,36 @@ func (t *Timetable) lastBy(by int64) (time.Time, bool) {
 		until -= span + 1
 	}
 	return t.lastKept(by)
+}
+
+// With returns the timetable of a stored definition by its calendars, which are nil if it names none: see [Nominal] and
+// [Timetable.By]. Without those that it names, the error is [ErrCalendars].
+func With(
+	d *job.Definition, created time.Time, uses []calendars.Use, made time.Time, m *calendars.Memory,
+) (*Timetable, error) {
+	if d.Recurrence.ByCalendars() && len(uses) == 0 {
+		return nil, ErrCalendars
+	}
+	t, err := Nominal(d, created, uses)
+	if err != nil {
+		return nil, err
+	}
+	return t.By(uses, made, m), nil
+}
+
+// ByNominal returns what calendars make of the occurrence that is nominally due at a time; false if there is none.
+func (t *Timetable) ByNominal(at time.Time) (calendars.Occurrence, bool) {
+	if t.plan == nil {
+		return calendars.Occurrence{}, false
+	}
+	reach := time.Duration(0)
+	if t.moves {
+		reach = (calendars.MaxReach + 1) * 24 * time.Hour
+	}
+	for _, o := range t.plan.Occurrences(at.Add(-reach), at.Add(reach)) {
+		if o.Nominal.Equal(at) {
+			return o, true
+		}
+	}
+	return calendars.Occurrence{}, false
 }

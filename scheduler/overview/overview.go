@@ -33,6 +33,7 @@ import (
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/listing"
+	"almanac/recurrence/calendars"
 	"almanac/scheduler/core"
 	"almanac/scheduler/history"
 	"almanac/workflows"
@@ -52,6 +53,8 @@ type Options struct {
 	History *history.Reader
 	// Ask is [core.Client.AskOnce].
 	Ask func(ctx context.Context, workflowID, query string, result any) error
+	// Uses reads the calendars of a recurrence of a job in a collection; nil if it names none.
+	Uses func(ctx context.Context, k job.CollectionKey, r *job.Recurrence) ([]calendars.Use, error)
 }
 
 // An Overview reads across jobs. It is safe for concurrent use.

@@ -9,6 +9,7 @@ import (
 	"almanac/job"
 	"almanac/job/listing"
 	"almanac/job/timetable"
+	"almanac/recurrence/calendars"
 	"almanac/workflows"
 )
 
@@ -125,7 +126,7 @@ func (v *Overview) ask(ctx context.Context, id string) (plan, error) {
 	if err := v.o.Ask(ctx, id, workflows.QueryStatus, &j); err != nil {
 		return plan{}, err
 	}
-	p, err := planOf(j.At(v.o.Now()))
+	p, err := v.planOf(ctx, j.At(v.o.Now()))
 	waits := j.Definition.State == job.StateEnabled && p.next.IsZero() // perhaps for its collection to be enabled
 	if err == nil && !waits {
 		v.index.change(id, begin, func(e *entry) { e.plan, e.planned = &p, begin })
@@ -151,7 +152,7 @@ func (o *outline) plan(from time.Time) (p plan, ok bool) {
 }
 
 // planOf returns the plan of a job. The error means that its definition cannot be planned here.
-func planOf(j job.Job) (p plan, err error) {
+func (v *Overview) planOf(ctx context.Context, j job.Job) (p plan, err error) {
 	d, next := &j.Definition, j.Status.NextExecutionTime
 	if next == nil || d.State != job.StateEnabled {
 		return plan{}, nil
@@ -162,7 +163,13 @@ func planOf(j job.Job) (p plan, err error) {
 	if d.Recurrence.Count > 0 {
 		p.left = max(1, d.Recurrence.Count-j.Status.ExecutionCount) // a manual run counts as executed, too
 	}
-	all, err := timetable.Of(d, j.Created)
+	var uses []calendars.Use
+	if d.Recurrence.ByCalendars() {
+		if uses, err = v.o.Uses(ctx, j.Key.Collection, d.Recurrence); err != nil {
+			return plan{}, err
+		}
+	}
+	all, err := timetable.With(d, j.Created, uses, j.Created, nil)
 	if err != nil {
 		return plan{}, err
 	}

@@ -65,9 +65,8 @@ func backfillOf(p *timetable.Timetable, t, until time.Time, count bool) (a Backf
 	return a
 }
 
-// PreviewBackfill returns which occurrences a backfill would run.
-func PreviewBackfill(p *timetable.Timetable, from, until time.Time) (b job.BackfillPreview) {
-	all := p.FromAnchor()
+// PreviewBackfill returns which occurrences of a timetable from its anchor a backfill would run.
+func PreviewBackfill(all *timetable.Timetable, from, until time.Time) (b job.BackfillPreview) {
 	a := backfillOf(all, from.Add(-time.Second), until, true)
 	b.Total, b.More = min(a.Total, job.MaxBackfill), a.Total > job.MaxBackfill
 	b.Occurrences = a.Due[:min(len(a.Due), 20)]

@@ -67,7 +67,7 @@ func collectionIsPaused(t *testing.T, s *consoleTest) {
 	press(ctx, t, chromedp.Click(chromedp.Search(`//a[text()='Pause collection…']`)))
 	set(ctx, t, "#p-recover", "all")
 	press(ctx, t, chromedp.Click(chromedp.Search(`//button[text()='Tomorrow 06:00']`)))
-	says(ctx, t, "2 runs would be held")
+	says(ctx, t, "2 runs would be held: at its end 2 of them would run")
 	click(ctx, t, "button[value=go]")
 	says(ctx, t, "It is paused until")
 	of, err := s.client.Collection(t.Context(), "team")

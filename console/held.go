@@ -139,3 +139,26 @@ func (p *page) heldOfJobs(collection string, names []string, all int, f *promise
 	}
 	return v
 }
+
+// heldOfCollection says what a pause of a job collection holds.
+func (p *page) heldOfCollection(collection string, h *client.HeldOfCollection, f *promiseForm) heldView {
+	sum := client.Held{Held: h.Held, Runs: h.Runs, LeftOut: h.LeftOut, AtOnce: max(1, f.promise.AtOnce), More: h.More}
+	v := heldView{Shown: true, Jobs: true, Sentence: strings.TrimSuffix(heldSentence(&sum, f), " The next would be:"), Rest: h.Holding - len(h.Most)}
+	if h.Held > 0 {
+		v.Sentence += " That is of " + plural(h.Holding, "job", "jobs") + " of " + count(h.Jobs) + "."
+	}
+	if !h.Complete {
+		v.Sentence += " Not all jobs of the collection answered: there may be more."
+	}
+	for i := range h.Most {
+		one := &h.Most[i]
+		_, name := client.NamesOf(one.Name)
+		row := heldRow{Name: name, Link: p.JobLink(collection, name), Mark: "off", Word: "Held",
+			Text: heldText(&client.Held{Held: one.Held, Runs: one.Runs, More: one.More}, f)}
+		if one.Runs > 0 {
+			row.Mark, row.Word = "next", "Runs"
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	return v
+}

@@ -181,15 +181,7 @@ func (s *Console) pausingAll(p *page, ends, sent bool) (string, error) {
 	if f.Wrong != "" {
 		return "", nil
 	}
-	found, err := s.client.Summaries(p.ctx, client.InCollection(of.Name), client.Search{Filter: "state eq enabled", Top: listedHeld})
-	if err != nil {
-		return "", err
-	}
-	var names []string
-	for i := range found.Value {
-		_, name := client.NamesOf(found.Value[i].Name)
-		names = append(names, name)
-	}
-	v.Held = p.heldOfJobs(of.Name, names, found.Matching, f)
-	return "", nil
+	found, err := s.client.PreviewCollectionPause(p.ctx, of.Name, actionOf(ends), heldAs(f, ends))
+	v.Held = p.heldOfCollection(of.Name, &found, f)
+	return "", err
 }

@@ -102,14 +102,14 @@ func TestACollectionIsPausedWithAPromise(t *testing.T) {
 	t.Parallel()
 	_, h := withJob(t, new(apitest.Memory))
 	asked := new(queries)
-	b := browse(t, asked.before(h, map[string]string{"/previewPause": held}), console.Options{})
+	b := browse(t, asked.before(h, map[string]string{"/previewPause": `{"jobs":3,"holding":1,"held":3,"runs":1,"leftOut":2,"complete":false,"most":[{"name":"reports/nightly","held":3,"runs":1}]}`}), console.Options{})
 	const list, page = "/console/jobs/reports", "/console/pause/reports"
 	b.get(list).has(`href="/console/pause/reports"`)
 	b.get(page).has("Pause reports", ">nightly</a>", "does not run")
 	form := url.Values{"until": {"2026-11-30T06:00"}, "recover": {"latest"}, "listed": {"2026-11-30T06:00:00Z latest 0"}}
 	require.Equal(t, list+"?done=paused", b.post(page, page, form).location)
 	require.Equal(t, "POST /disable?recover=latest&until=2026-11-30T06%3A00%3A00Z", asked.last("disable"))
-	b.get("/console/resume/reports").has("Enable reports")
+	b.get("/console/resume/reports").has("Enable reports", "3 runs are held: 1 would run now, and 2 would be left out. That is of 1 job of 3. Not all jobs", "3 runs are held, 1 would run now")
 	require.Equal(t, http.StatusNotFound, b.get("/console/pause/none").status)
 }
 

@@ -1,14 +1,13 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
 	"almanac/job"
 	"almanac/job/timetable"
 	"almanac/recurrence/calendars"
-	"almanac/scheduler/core"
-	"almanac/workflows"
 )
 
 // checkingCalendars returns edit with a check of the calendars that its definition names.
@@ -33,6 +32,11 @@ func (s *Service) checkCalendars(ctx context.Context, k job.CollectionKey, r *jo
 	if !plannedByCalendars {
 		return job.NoCalendars("jobs cannot run by calendars yet: recurrence.exclusions leaves days out")
 	}
+	return s.checkNames(ctx, k, r)
+}
+
+// checkNames is checkCalendars for a recurrence that names some.
+func (s *Service) checkNames(ctx context.Context, k job.CollectionKey, r *job.Recurrence) error {
 	var names []string
 	for _, scope := range []job.CollectionKey{k, job.SubscriptionScope(k.Subscription)} {
 		registered, err := s.calendarNames(ctx, scope)
@@ -60,24 +64,17 @@ func (s *Service) CalendarUses(
 	if !r.ByCalendars() {
 		return nil, nil
 	}
-	kept := make([]job.KeptCalendar, len(r.Calendars))
-	for i, use := range r.Calendars {
-		err := s.core.AskOnce(ctx, k.Calendar(use.Name).WorkflowID(), workflows.QueryStatus, &kept[i])
-		if core.IsMissing(err) {
-			shared := job.SubscriptionScope(k.Subscription).Calendar(use.Name)
-			err = s.core.AskOnce(ctx, shared.WorkflowID(), workflows.QueryStatus, &kept[i])
-		}
-		if core.IsMissing(err) {
-			return nil, job.UnknownCalendar(k, r, i, nil)
-		}
-		if err != nil {
-			return nil, s.core.Error(ctx, err, nil)
-		}
+	found, err := s.calendars.Uses(ctx, k, r)
+	if job.KindOf(err) == job.KindNotFound {
+		err = cmp.Or(s.checkNames(ctx, k, r), err)
 	}
-	return r.Uses(kept)
+	if err != nil {
+		return nil, s.core.Error(ctx, err, nil)
+	}
+	return found.Uses, nil
 }
 
-// timetableOf returns the timetable of a job, by its calendars if it has some, with what requests skipped.
+// timetableOf returns the timetable of a job from its creation on, by its calendars as they are now.
 func (s *Service) timetableOf(ctx context.Context, j *job.Job) (*timetable.Timetable, error) {
 	uses, err := s.CalendarUses(ctx, j.Key.Collection, j.Definition.Recurrence)
 	if err != nil {

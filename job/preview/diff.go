@@ -91,7 +91,7 @@ func (c Change) Before() ([]time.Time, bool, error) {
 	if !active(j, &j.Definition) {
 		return nil, true, nil
 	}
-	all, err := timetable.With(&j.Definition, j.Created, c.WasUses, j.Created, nil)
+	all, err := timetable.OfJob(j, c.WasUses)
 	if err != nil {
 		return nil, false, err
 	}

@@ -91,7 +91,7 @@ func OfCollection(
 func heldIf(
 	j *job.Job, uses []calendars.Use, p *job.Promise, now time.Time, which func(*holding, *job.Job) bool,
 ) (Held, error) {
-	t, err := timetable.With(&j.Definition, j.Created, uses, j.Created, nil)
+	t, err := timetable.OfJob(j, uses)
 	if err != nil || j.Definition.State.Final() {
 		return Held{AtOnce: max(1, p.AtOnce)}, err
 	}

@@ -190,3 +190,11 @@ func (t *Timetable) ByNominal(at time.Time) (calendars.Occurrence, bool) {
 	}
 	return calendars.Occurrence{}, false
 }
+
+// OfJob returns the timetable from now on of a job that exists, by its calendars as its workflow does; see [With].
+func OfJob(j *job.Job, uses []calendars.Use) (*Timetable, error) {
+	if j.Made.IsZero() {
+		return With(&j.Definition, j.Created, uses, j.Created, nil)
+	}
+	return With(&j.Definition, j.Created, uses, j.Made, j.Memory)
+}

@@ -169,7 +169,7 @@ func (v *Overview) planOf(ctx context.Context, j job.Job) (p plan, err error) {
 			return plan{}, err
 		}
 	}
-	all, err := timetable.With(d, j.Created, uses, j.Created, nil)
+	all, err := timetable.OfJob(&j, uses)
 	if err != nil {
 		return plan{}, err
 	}

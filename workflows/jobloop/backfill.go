@@ -168,7 +168,8 @@ func (j *loop) runBackfill(ctx workflow.Context) {
 				b.Next = workflow.Now(ctx).Add(backfillRetry)
 				return
 			}
-			if b.Ahead = answer.Due; len(b.Ahead) == 0 {
+			if b.Ahead = answer.Due; len(b.Ahead) == 0 { // newer time zones may have fewer
+				b.Total = b.Begun
 				j.finishBackfill(ctx, b)
 				return
 			}
@@ -225,7 +226,7 @@ func (j *loop) backfillEnded(e *execution.Execution, failed bool) {
 // backfillAt returns when the next execution of the backfill may begin; zero if that does not depend on the time.
 func (j *loop) backfillAt(ctx workflow.Context) time.Time {
 	b := j.backfill()
-	if !j.mayRunBackfill(ctx, b) {
+	if !j.mayRunBackfill(ctx, b) || b.Begun >= b.Total { // the last ones only have to end
 		return time.Time{}
 	}
 	return b.Next

@@ -179,3 +179,17 @@ func TestABackfillThatIsTakenBackRunsTheOldestFirst(t *testing.T) {
 	require.Equal(t, minutes(0, 9), w.backfilled())
 	w.requireSound()
 }
+
+// The last executions still run when another one could begin, if any was left.
+func TestTheLastExecutionsOfABackfillTakeLongerThanItsPace(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, every(minutely))
+	w.takes(8 * time.Second)
+	w.update(10*time.Minute+30*time.Second, workflows.UpdateBackfill, backfillOf(0, 10, 3, 3*time.Second))
+	end := w.snapshot(12 * time.Minute)
+	w.run(12*time.Minute + time.Second)
+	require.Equal(t, minutes(0, 9), w.backfilled())
+	require.Equal(t, minutes(0, 12), w.regular())
+	require.Equal(t, []any{job.BackfillDone, 10}, []any{end.Backfills[0].State, end.Backfills[0].Succeeded})
+	w.requireSound()
+}

@@ -308,7 +308,7 @@ func (j *loop) wake(now time.Time) time.Time {
 	if !j.Active() || j.requests.turns.Taken() || j.generator.undecidable() {
 		return time.Time{}
 	}
-	return earlier(earlier(j.wakeForNext(now), j.generator.nextSkipped()), j.generator.nextOff())
+	return earlier(earlier(j.wakeForNext(now), j.generator.nextSkipped(now)), j.generator.nextOff())
 }
 
 // wakeForPause returns when it is to be looked whether a pause is over; zero for never.

@@ -187,9 +187,11 @@ func (g *generator) noteListed(ctx workflow.Context, now time.Time) {
 	g.noteDropped(ctx, d)
 }
 
-// nextSkipped returns when the next skipped occurrence is due that has no entry; zero if none is.
-func (g *generator) nextSkipped() time.Time {
-	if len(g.Plan.Skipped) == 0 {
+// nextSkipped returns when the next skipped occurrence is due that has no entry; zero if none is, or if another worker
+// is asked, whose answer comes first.
+func (g *generator) nextSkipped(now time.Time) time.Time {
+	n := len(g.Plan.Skipped)
+	if n == 0 || g.asked != nil && g.Plan.MoreSkipped && !g.Plan.Skipped[n-1].After(now) {
 		return time.Time{}
 	}
 	return g.Plan.Skipped[0]

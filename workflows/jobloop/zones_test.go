@@ -285,3 +285,23 @@ func texts(times []time.Time) (all []string) {
 	}
 	return all
 }
+
+// More is skipped than a plan lists, and only a worker with the newer release can list what follows.
+func TestWhatIsSkippedWaitsForAWorkerThatCanPlan(t *testing.T) {
+	older := workflowtest.Zones(t, "2026a", mountain)
+	workflowtest.UseZones(t, "2026b", pacific)
+	newer := recurrence.CurrentZones()
+	w := newJobEnv(t, every(`"frequency":"day","schedule":{"hours":[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23],"minutes":[0]},`+vancouver))
+	w.update(90*time.Minute, workflows.UpdateSkip, job.SkipRequest{From: newYear.Add(2 * time.Hour), Until: newYear.Add(42 * time.Hour)})
+	w.at(3*time.Hour, func() { recurrence.UseZones(older) })
+	w.at(30*time.Hour+30*time.Minute, func() { w.newerZones = func() { recurrence.UseZones(newer) } })
+	w.run(44*time.Hour + time.Minute)
+	require.Equal(t, []string{"00:00:00", "01:00:00", "2026-01-02 18:00:00", "2026-01-02 19:00:00", "2026-01-02 20:00:00"}, w.dues())
+	noted := 0
+	for _, d := range w.recorded.dropped {
+		require.Equal(t, job.WhySkipped, d.Why)
+		noted += d.Count
+	}
+	require.Equal(t, 40, noted)
+	w.requireSound()
+}

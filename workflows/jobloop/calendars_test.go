@@ -8,12 +8,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/testsuite"
 
 	"almanac/job"
 	"almanac/recurrence/calendars"
 	"almanac/workflows"
-	"almanac/workflows/jobloop"
 	"almanac/workflows/jobloop/state"
 	"almanac/workflows/plan"
 )
@@ -66,18 +64,6 @@ func byCalendar(t *testing.T, s *shelf, properties, onMatch string) *jobEnv {
 	in.Lead, in.Hold = w.next.Lead, w.next.Hold
 	w.next, w.calendars = in, s.read
 	return w
-}
-
-// planAgain is the activity Plan of a worker that reads the calendars of the environment.
-func (w *jobEnv) planAgain(r plan.Request) (answer plan.Plan, err error) {
-	env := new(testsuite.WorkflowTestSuite).NewTestActivityEnvironment()
-	planner := jobloop.NewPlanner(w.calendars)
-	env.RegisterActivity(planner.Plan)
-	value, err := env.ExecuteActivity(planner.Plan, r)
-	if err != nil {
-		return answer, err
-	}
-	return answer, value.Get(&answer)
 }
 
 func daily() string { return `"startTime":"2026-01-01T09:00:00Z",` + every(`"frequency":"day"`) }

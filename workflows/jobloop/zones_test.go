@@ -43,11 +43,13 @@ func (w *jobEnv) becomes(at time.Duration, release string, rules map[string]stri
 	})
 }
 
-// planHere runs the activity. As a variable it is none of the workflow's code for workflowcheck.
-var planHere = func(r plan.Request) (answer plan.Plan, err error) {
+// planHere runs the activity of a worker that reads calendars. As a variable it is none of the workflow's code for
+// workflowcheck.
+var planHere = func(calendars jobloop.CalendarReader, r plan.Request) (answer plan.Plan, err error) {
 	env := new(testsuite.WorkflowTestSuite).NewTestActivityEnvironment()
-	env.RegisterActivity(jobloop.NewPlanner(nil).Plan)
-	value, err := env.ExecuteActivity(jobloop.NewPlanner(nil).Plan, r)
+	planner := jobloop.NewPlanner(calendars)
+	env.RegisterActivity(planner.Plan)
+	value, err := env.ExecuteActivity(planner.Plan, r)
 	if err != nil {
 		return answer, err
 	}
@@ -68,11 +70,11 @@ func (w *jobEnv) planElsewhere(ctx workflow.Context, arguments ...any) (any, err
 		if w.newerZones != nil {
 			before := recurrence.CurrentZones()
 			w.newerZones()
-			answer, err := planHere(r)
+			answer, err := planHere(nil, r)
 			recurrence.UseZones(before)
 			return answer, err
 		}
-		if answer, err := w.planAgain(r); r.By != nil && err == nil {
+		if answer, err := planHere(w.calendars, r); r.By != nil && err == nil {
 			return answer, nil
 		} else if err == nil {
 			return nil, errors.New("this worker could have planned itself")

@@ -14,6 +14,7 @@ import (
 	"almanac/job"
 	"almanac/job/listing"
 	"almanac/job/preview"
+	"almanac/recurrence/calendars"
 )
 
 // A Memory is a Scheduler of jobs in memory. Tests set its fields before they use it. What it does not have panics.
@@ -351,6 +352,11 @@ func (m *Memory) PreviewCollectionState(
 	context.Context, job.CollectionKey, job.CollectionState, job.Promise,
 ) (preview.HeldOfCollection, error) {
 	return preview.HeldOfCollection{Complete: true}, nil
+}
+
+// CalendarUses has no calendars.
+func (m *Memory) CalendarUses(context.Context, job.CollectionKey, *job.Recurrence) ([]calendars.Use, error) {
+	return nil, nil
 }
 
 // UnskipOccurrences returns the job.

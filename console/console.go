@@ -77,6 +77,7 @@ type Console struct {
 	words  cache
 	looks  looks
 	losses lossReadings
+	hours  hours
 	mux    *http.ServeMux
 }
 

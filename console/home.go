@@ -233,7 +233,7 @@ func (p *page) addHour(v *homeView) error {
 	cells := make([]int, 360)
 	past := int(p.Clock.Now.Sub(start) / cell)
 	window := client.Window{From: start.Add(time.Duration(past) * cell), Until: start.Add(time.Hour), Step: "PT10S"}
-	found, err := p.api().Forecast(p.ctx, client.Scope{}, window)
+	found, err := p.console.hours.of(p, window)
 	if err != nil {
 		return err
 	}

@@ -123,6 +123,19 @@ func TestAPageWaitsTenSecondsForWhatIsSlowAndHomeATenthForCauses(t *testing.T) {
 	})
 }
 
+func TestTheNextHourIsCountedAgainAfterAChange(t *testing.T) {
+	t.Parallel()
+	_, h := withJob(t, new(apitest.Memory))
+	m := &meddler{Handler: h}
+	b := browse(t, m, console.Options{})
+	b.get("/console/").has("occurrences are due")
+	b.get("/console/").has("occurrences are due")
+	require.Equal(t, 1, m.with("/forecast"))
+	require.Equal(t, http.StatusSeeOther, b.post(nightly, nightly+"/disable", nil).status)
+	b.get("/console/").has("occurrences are due")
+	require.Equal(t, 2, m.with("/forecast"))
+}
+
 func TestLinksOfActivityKeepWhatWasChosen(t *testing.T) {
 	t.Parallel()
 	records := history()

@@ -39,9 +39,6 @@ func CalendarDayOf(o *calendars.Occurrence) *CalendarDay {
 // maxDay is how much of the name of a day is kept, in bytes: it is in the state of a job, once for each occurrence.
 const maxDay = 120
 
-// Size returns about how many bytes it takes as JSON.
-func (c *CalendarDay) Size() int { return 40 + len(c.Name) + len(c.Day) }
-
 // String returns the calendar and the day in English.
 func (c *CalendarDay) String() string {
 	if c.Day == "" {

@@ -3,11 +3,14 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/client"
 
+	"almanac/internal/calendarusers"
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/listing"
@@ -240,7 +243,29 @@ func (s *Service) forgetMissingCalendars(ctx context.Context, scope job.Collecti
 	return nil
 }
 
-// DeleteCalendar deletes a calendar. check is as for [Service.PutCollection].
+// maxUsers is how many jobs an error names that use a calendar.
+const maxUsers = 10
+
+// checkUnused returns an error that names the jobs that use a calendar. A job that names one of the subscription may use
+// one of its collection; it counts as long as that could be deleted.
+func (s *Service) checkUnused(ctx context.Context, k job.CalendarKey) error {
+	users, err := calendarusers.Of(ctx, s.core.Temporal, s.core.Converter, k)
+	if err != nil || len(users) == 0 {
+		return err
+	}
+	slices.SortFunc(users, func(a, b calendarusers.User) int { return strings.Compare(a.ID, b.ID) })
+	var names []string
+	for i := range users[:min(len(users), maxUsers)] {
+		names = append(names, users[i].ID)
+	}
+	more := ""
+	if n := len(users) - len(names); n > 0 {
+		more = fmt.Sprintf(", and %d more", n)
+	}
+	return job.Conflictf("The calendar '%s' is used by %s%s.", k.Name, strings.Join(names, ", "), more)
+}
+
+// DeleteCalendar deletes a calendar that no job uses. check is as for [Service.PutCollection].
 func (s *Service) DeleteCalendar(
 	ctx context.Context, k job.CalendarKey, check func(current *job.KeptCalendar) error,
 ) error {
@@ -255,6 +280,9 @@ func (s *Service) DeleteCalendar(
 	err = core.UntilUncontended(ctx, func() error {
 		generation, err := s.checkCalendar(ctx, k, check)
 		if err != nil {
+			return err
+		}
+		if err := s.checkUnused(ctx, k); err != nil {
 			return err
 		}
 		return s.core.Update(ctx, k.WorkflowID(), workflows.UpdateDelete, nil, generation)

@@ -29,9 +29,6 @@ func (s *Service) checkCalendars(ctx context.Context, k job.CollectionKey, r *jo
 	if !r.ByCalendars() {
 		return nil
 	}
-	if !plannedByCalendars {
-		return job.NoCalendars("jobs cannot run by calendars yet: recurrence.exclusions leaves days out")
-	}
 	return s.checkNames(ctx, k, r)
 }
 
@@ -82,6 +79,3 @@ func (s *Service) timetableOf(ctx context.Context, j *job.Job) (*timetable.Timet
 	}
 	return timetable.With(&j.Definition, j.Created, uses, j.Created, nil)
 }
-
-// plannedByCalendars says whether jobs run by calendars.
-const plannedByCalendars = false

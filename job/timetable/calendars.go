@@ -98,9 +98,16 @@ const maxSkippedBy = 100_000
 
 // skips reports whether a request skipped the occurrence that calendars make due then: it is known by its nominal time.
 func (t *Timetable) skips(due time.Time) bool {
-	nominal := t.Nominal(due)
+	return len(t.skipped)+len(t.windows) > 0 && t.SkippedByRequest(t.Nominal(due))
+}
+
+// SkippedByRequest reports whether an occurrence with a nominal time is skipped, if there is one.
+func (t *Timetable) SkippedByRequest(nominal time.Time) bool {
 	return slices.Contains(t.skipped, nominal.Unix()) || t.window(nominal) != nil
 }
+
+// ByCalendars reports whether the timetable is one by calendars.
+func (t *Timetable) ByCalendars() bool { return t.plan != nil }
 
 // keptBy returns an occurrence, or the next one that is not skipped; other returns the one after it, or before.
 func (t *Timetable) keptBy(

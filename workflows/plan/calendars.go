@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -58,21 +59,6 @@ type Note struct {
 // says reports whether the note says anything but that the occurrence is due at its nominal time.
 func (n *Note) says() bool {
 	return n.Calendar != nil || len(n.Beyond) > 0 || !n.Due.Equal(n.Nominal) || n.Identity != nil
-}
-
-// size is about how many bytes a note takes as JSON.
-func (n *Note) size() int {
-	size := 90
-	if n.Identity != nil {
-		size += 80
-	}
-	if n.Calendar != nil {
-		size += n.Calendar.Size()
-	}
-	for _, name := range n.Beyond {
-		size += 3 + len(name)
-	}
-	return size
 }
 
 // AnswerBy is [Request.Answer] for a job with calendars. Its plan has at least two occurrences, and those of the next
@@ -138,49 +124,56 @@ func (r *Request) noted(from time.Time) time.Time {
 func (p *Plan) annotate(t *timetable.Timetable, c *Calendars, from, noted time.Time) {
 	p.Calendars, p.Made, p.Memory, p.Noted = c.Of, c.Made, c.Memory, noted
 	p.extend(t)
-	for p.note(t, from, noted); p.noteSize() > mostNoted && len(p.Due) > 2; p.note(t, from, noted) {
-		p.Due, p.Done = p.Due[:max(2, len(p.Due)/2)], false
-	}
-	if len(p.Due) > 0 {
-		p.Late = t.Late(p.Due[len(p.Due)-1], mostLate)
-	}
-}
-
-// extend plans the occurrences of the next 24 hours.
-func (p *Plan) extend(t *timetable.Timetable) {
-	for !p.Done && !p.More && len(p.Due) > 0 && len(p.Due) < mostByCalendars {
-		last := p.Due[len(p.Due)-1]
-		next, ok := t.After(last)
-		if p.Done = !ok; p.Done || len(p.Due) > 1 && next.Sub(p.Due[0]) > aheadByCalendars {
-			break
-		}
-		p.Due = append(p.Due, next)
-	}
-}
-
-func (p *Plan) noteSize() (size int) {
-	for i := range p.Notes {
-		size += p.Notes[i].size()
-	}
-	return size
-}
-
-// note says what calendars make of the occurrences after a time that run, and of those after another one that do not.
-func (p *Plan) note(t *timetable.Timetable, from, noted time.Time) {
-	p.Notes, p.Off = nil, nil
-	if len(p.Due) == 0 {
-		p.Covered = noted
+	if p.Covered = noted; len(p.Due) == 0 {
 		return
 	}
 	begin := noted
 	if from.Before(begin) {
 		begin = from
 	}
-	p.Covered = t.Within(begin, p.Due[len(p.Due)-1], mostNominal)
-	all := t.Occurrences(begin.Add(time.Second), p.Due[len(p.Due)-1])
+	last := p.Due[len(p.Due)-1]
+	covered, all := t.Within(begin, last, mostNominal), t.Occurrences(begin.Add(time.Second), last)
+	for p.note(all, covered, from, noted); p.noteSize() > mostNoted && len(p.Due) > 2; p.note(all, covered, from, noted) {
+		p.Due, p.Done = p.Due[:max(2, len(p.Due)/2)], false
+	}
+	p.Late = t.Late(p.Due[len(p.Due)-1], mostLate)
+}
+
+// extend plans the occurrences of the next 24 hours, and of the next week as far as they are few. The timetable is asked
+// for all of them at once: by calendars that move, each alone may take as long.
+func (p *Plan) extend(t *timetable.Timetable) {
+	if p.Done || p.More || len(p.Due) == 0 {
+		return
+	}
+	first, last := p.Due[0], p.Due[len(p.Due)-1]
+	all := t.Occurrences(last.Add(time.Second), first.Add(planHorizon))
+	for i := range all {
+		o := &all[i]
+		few := len(p.Due) < planAhead || o.Due.Sub(first) <= aheadByCalendars
+		if o.Ran() && few && len(p.Due) < mostByCalendars && !t.SkippedByRequest(o.Nominal) {
+			p.Due = append(p.Due, o.Due)
+		}
+	}
+}
+
+// noteSize returns how many bytes the notes take as JSON.
+func (p *Plan) noteSize() int {
+	text, _ := json.Marshal(p.Notes) //workflowcheck:ignore // no workflow plans by calendars; it cannot fail
+	return len(text)
+}
+
+// note says what calendars make of the occurrences after a time that run, and of those after another one, up to a third
+// one, that do not.
+func (p *Plan) note(all []calendars.Occurrence, covered, from, noted time.Time) {
+	p.Notes, p.Off, p.Covered = nil, nil, covered
+	last := p.Due[len(p.Due)-1]
+	if last.Before(p.Covered) {
+		p.Covered = last
+	}
 	for i := range all {
 		o := &all[i]
 		switch {
+		case o.Ran() && o.Due.After(last):
 		case o.Ran() && o.Due.After(from):
 			p.addNote(o)
 		case o.Ran() || o.Nominal.After(p.Covered):

@@ -1,6 +1,9 @@
 package plan_test
 
 import (
+	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -110,4 +113,58 @@ func TestAPlanThatFollowsAChangedCalendarNeedsNotTheOldOne(t *testing.T) {
 	p, err = asked("week", day(14, 12)).AnswerBy(changed)
 	require.NoError(t, err)
 	require.Equal(t, []time.Time{day(22, 9), day(29, 9)}, p.Due, "Thursday's ran on Wednesday")
+}
+
+// largestByCalendars is the bound of docs/bounds.md of what a plan by calendars takes of the state of a job.
+const largestByCalendars = 256 << 10
+
+func TestAPlanByCalendarsIsBounded(t *testing.T) {
+	t.Parallel()
+	c := plan.Calendars{Made: day(1, 0)}
+	for i := range 8 {
+		off := job.Calendar{WeekendDays: []string{"saturday", "sunday"}, CompleteUntil: "2025-12-31"}
+		for d := range 700 {
+			date := day(2+2*d, 0).Format(time.DateOnly)
+			off.Days = append(off.Days, job.NamedDay{Date: date, Name: strings.Repeat("<", 100)})
+		}
+		table, err := off.Table(1)
+		require.NoError(t, err)
+		name := fmt.Sprint(i) + strings.Repeat("ö", 79)
+		c.Uses = append(c.Uses, calendars.Use{Name: name, OnMatch: calendars.NextWorkingDay, Table: table})
+		c.Of = append(c.Of, plan.CalendarVersion{Name: name, Version: 1, Generation: 1700})
+	}
+	minutes := make([]int, 60)
+	hours := make([]int, 24)
+	for i := range minutes {
+		minutes[i] = i
+	}
+	for i := range hours {
+		hours[i] = i
+	}
+	for _, tt := range []struct {
+		name, frequency string
+		schedule        *job.Schedule
+		onMatch         calendars.Policy
+	}{
+		{"each minute", "minute", nil, calendars.Skip},
+		{"each hour", "hour", nil, calendars.Only},
+		{"each day at 1,440 times, moved", "day", &job.Schedule{Hours: hours, Minutes: minutes}, calendars.NextWorkingDay},
+		{"each Saturday at 1,440 times, moved", "week", &job.Schedule{Hours: hours, Minutes: minutes, WeekDays: []string{"saturday"}}, calendars.NextWorkingDay},
+		{"each day", "day", nil, calendars.Skip},
+		{"each week", "week", nil, calendars.Only},
+	} {
+		for i := range c.Uses {
+			c.Uses[i].OnMatch = tt.onMatch
+		}
+		r := asked(tt.frequency, day(2, 12))
+		r.Recurrence.Schedule = tt.schedule
+		p, err := r.AnswerBy(c)
+		require.NoError(t, err, tt.name)
+		require.True(t, p.Done || len(p.Due) > 1, "%s: at least two are planned", tt.name)
+		p.Memory = p.MemoryAt(p.Due[0].Add(-time.Second), p.EarlyAt(p.Due[0]))
+		text, err := json.Marshal(p)
+		require.NoError(t, err)
+		t.Logf("%s: %d bytes, %d planned, %d notes, %d entries, %d late", tt.name, len(text), len(p.Due), len(p.Notes), len(p.Off), len(p.Late))
+		require.Less(t, len(text), largestByCalendars, tt.name)
+	}
 }

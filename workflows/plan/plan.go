@@ -118,7 +118,11 @@ const maxSweep = 20_000
 // After plans the occurrences after t.
 func After(p *timetable.Timetable, t time.Time) Plan {
 	var out Plan
-	for len(out.Due) < planAhead {
+	ahead := planAhead
+	if p.ByCalendars() {
+		ahead = 2 // see extend
+	}
+	for len(out.Due) < ahead {
 		next, ok := p.After(t)
 		if !ok {
 			out.Done = true

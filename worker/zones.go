@@ -214,7 +214,7 @@ func (z *zones) outdatedJob(e *workflowpb.WorkflowExecutionInfo) *outdated {
 	if o.ZoneRules == "" || o.Inactive || o.Recurrence == nil {
 		return nil
 	}
-	t, err := timetable.FromOutline(&o)
+	t, err := timetable.NominalFromOutline(&o) // which zones matter, and about when, does not depend on calendars
 	if err != nil {
 		return nil // the zone is unknown here
 	}

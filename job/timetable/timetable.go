@@ -144,7 +144,15 @@ func Check(d *job.Definition, created, now time.Time) error {
 
 // FromOutline returns when the job of an outline runs; see [Of].
 func FromOutline(o *job.Outline) (*Timetable, error) {
-	t, err := Of(&job.Definition{StartTime: o.StartTime, Recurrence: o.Recurrence}, o.Created)
+	if o.Recurrence.ByCalendars() {
+		return nil, ErrCalendars
+	}
+	return NominalFromOutline(o)
+}
+
+// NominalFromOutline is [FromOutline] whatever the calendars of the job make of it.
+func NominalFromOutline(o *job.Outline) (*Timetable, error) {
+	t, err := Nominal(&job.Definition{StartTime: o.StartTime, Recurrence: o.Recurrence}, o.Created, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ const (
 	describeTime, describeMost = 8 * time.Second, 2000
 	// notYet is why a job beyond these is not shown, and strange why another is not.
 	notYet  = "it was not read in time: Temporal's lists do not have it as it is now, or cannot be read; try again"
-	strange = "what Temporal shows of it cannot be read by this API; read the job itself"
+	strange = "what Temporal shows of it cannot be read by this API, as of a job with calendars; read the job itself"
 )
 
 // Summaries returns a page of the jobs of a scope with what lists search and sort by, from the index. The names of the

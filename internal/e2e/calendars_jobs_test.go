@@ -1,0 +1,59 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// byCalendar returns the body of a job of days that begins at a time and runs by a calendar.
+func byCalendar(start time.Time, name, onMatch string) string {
+	return fmt.Sprintf(`{"properties":{"startTime":%q,"action":{"type":"Http","request":{"uri":"http://127.0.0.1:9/","method":"GET"}},
+		"recurrence":{"frequency":"day","calendars":[{"name":%q,"onMatch":%q}]}}}`, start.Format(time.RFC3339), name, onMatch)
+}
+
+func dayOff(day time.Time) string {
+	return fmt.Sprintf(`{"properties":{"weekendDays":[],"days":[{"date":%q,"name":"the day"}]}}`, day.Format(time.DateOnly))
+}
+
+func TestAJobRunsByACalendar(t *testing.T) {
+	t.Parallel()
+	s := use(t)
+	c := s.collection(t)
+	start := time.Now().UTC().Add(time.Hour).Truncate(time.Second)
+	next := start.AddDate(0, 0, 1)
+	require.Equal(t, http.StatusCreated, call(t, http.MethodPut, c+"/calendars/Sweden", dayOff(start)).code)
+
+	unknown := call(t, http.MethodPut, c+"/jobs/j", byCalendar(start, "Swedem", "skip"))
+	require.Equal(t, http.StatusBadRequest, unknown.code)
+	require.Contains(t, unknown.body, "recurrence.calendars[0].name")
+	require.Contains(t, unknown.body, `did you mean \"Sweden\"?`)
+
+	made := call(t, http.MethodPut, c+"/jobs/j", byCalendar(start, "sweden", "nextWorkingDay"))
+	require.Equal(t, http.StatusCreated, made.code, made.body)
+	nextIs := func(want time.Time) {
+		t.Helper()
+		eventually(t, "the job is next due at "+want.Format(time.RFC3339), func() bool {
+			got := call(t, http.MethodGet, c+"/jobs/j", "").get("properties.status.nextExecutionTime")
+			return strings.HasPrefix(fmt.Sprint(got), want.Format("2006-01-02T15:04:05"))
+		})
+	}
+	nextIs(next)
+	upcoming := call(t, http.MethodGet, c+"/upcoming?until="+url.QueryEscape(next.AddDate(0, 0, 1).Format(time.RFC3339)), "")
+	require.Contains(t, upcoming.body, next.Format(time.RFC3339))
+	require.NotContains(t, upcoming.body, start.Format(time.RFC3339))
+	why := call(t, http.MethodGet, c+"/jobs/j/explain?at="+url.QueryEscape(start.Format(time.RFC3339)), "")
+	require.Contains(t, why.body, "(version 1) has the day")
+	require.Contains(t, why.body, "dayOff")
+	diff := call(t, http.MethodPost, c+"/jobs/j/previewChange?take=2", byCalendar(start, "sweden", "only"))
+	require.Equal(t, http.StatusOK, diff.code, diff.body)
+	require.Contains(t, diff.body, start.Format(time.RFC3339), "it would run on that day alone")
+
+	require.Equal(t, http.StatusOK, call(t, http.MethodPut, c+"/calendars/Sweden", dayOff(next)).code)
+	nextIs(start)
+}

@@ -26,6 +26,7 @@ func (v *Overview) ForecastAcross(
 	if err != nil {
 		return listing.Forecast{}, err
 	}
+	r.date(ctx, r.rows())
 	c := r.counter(&q)
 	if err := c.count(ctx); err != nil {
 		return listing.Forecast{}, notInTime(0, len(r.jobs))

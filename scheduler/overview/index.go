@@ -83,9 +83,10 @@ type entry struct {
 // An outline is that of a job, as Temporal shows it.
 type outline struct {
 	job.Outline
-	memo      []byte // from which it was decoded
-	timetable *timetable.Timetable
+	memo      []byte               // from which it was decoded
+	timetable *timetable.Timetable // of a job with calendars without them: see [Overview.byCalendars]
 	glanced   atomic.Pointer[glance]
+	dated     atomic.Pointer[dated]
 }
 
 // get returns what is known of a job as of a time.
@@ -363,7 +364,7 @@ func (v *Overview) decode(id string, e *workflow.WorkflowExecutionInfo, before *
 	if err != nil || o.Created.IsZero() {
 		return nil
 	}
-	if o.timetable, err = timetable.FromOutline(&o.Outline); err != nil {
+	if o.timetable, err = timetable.NominalFromOutline(&o.Outline); err != nil {
 		return nil
 	}
 	if _, rules := o.timetable.Zone(); rules != "" && o.ZoneRules != "" && rules != o.ZoneRules {
@@ -380,7 +381,7 @@ func (o *outline) olderThan(other *outline) bool {
 // bound returns a time after which no entry of the job's history starts, of those that a filter selects and that start
 // before a time. It returns false if the server may know an earlier one.
 func (e *entry) bound(f *listing.Filter, before time.Time) (time.Time, bool) {
-	if e.outline == nil || before.Before(e.Irregular.Add(history.Skew)) {
+	if e.outline == nil || e.Recurrence.ByCalendars() || before.Before(e.Irregular.Add(history.Skew)) {
 		return before, false
 	}
 	bound, settled := e.Irregular.Add(history.Skew), true

@@ -21,6 +21,7 @@ func (v *Overview) Select(
 	if err != nil {
 		return nil, nil, err
 	}
+	r.date(ctx, r.rows())
 	counts, hosts := newCounts(), map[string]int{}
 	wanted := map[string]bool{}
 	for _, name := range names {
@@ -42,6 +43,7 @@ func (v *Overview) Select(
 		return nil, nil, tooMany("%d jobs; at most %d are changed together", len(rows), job.MaxBulk)
 	}
 	r.describe(ctx, stale)
+	r.date(ctx, stale)
 	for _, w := range rows {
 		if w.id == "" {
 			continue

@@ -26,7 +26,7 @@ const (
 	describeTime, describeMost = 8 * time.Second, 2000
 	// notYet is why a job beyond these is not shown, and strange why another is not.
 	notYet  = "it was not read in time: Temporal's lists do not have it as it is now, or cannot be read; try again"
-	strange = "what Temporal shows of it cannot be read by this API, as of a job with calendars; read the job itself"
+	strange = "what Temporal shows of it cannot be read by this API; read the job itself"
 )
 
 // Summaries returns a page of the jobs of a scope with what lists search and sort by, from the index. The names of the
@@ -52,6 +52,7 @@ func (v *Overview) Summaries(
 	if t.From.IsZero() {
 		t.From = r.now
 	}
+	r.date(ctx, r.rows())
 	found := listing.Summaries{AsOf: r.asOf, Total: len(r.jobs), Counts: newCounts()}
 	hosts, groups := map[string]int{}, map[job.CollectionKey]*listing.CollectionCount{}
 	var left queue[*row]
@@ -209,6 +210,7 @@ func (r *survey) page(ctx context.Context, left queue[*row], top int, from time.
 		next = rows[len(rows)-1].token(from)
 	}
 	r.describe(ctx, stale)
+	r.date(ctx, stale)
 	page := make([]listing.Summary, 0, len(rows))
 	for _, w := range rows {
 		if w.id == "" {

@@ -239,7 +239,7 @@ func TestAJobOrCollectionThatCannotBeReadIsASummaryWithTheReason(t *testing.T) {
 				unread[s.Key.Collection.Name+"/"+s.Key.Name] = s.Unread
 			}
 		}
-		require.Equal(t, map[string]string{"e/": broken, "c/plain": "what Temporal shows of it cannot be read by this API, as of a job with calendars; read the job itself"}, unread)
+		require.Equal(t, map[string]string{"e/": broken, "c/plain": "what Temporal shows of it cannot be read by this API; read the job itself"}, unread)
 	}
 }
 

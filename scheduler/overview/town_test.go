@@ -29,6 +29,7 @@ import (
 
 	"almanac/activities"
 	"almanac/job"
+	"almanac/recurrence/calendars"
 	"almanac/scheduler/core"
 	"almanac/scheduler/history"
 	"almanac/scheduler/overview"
@@ -46,6 +47,7 @@ func TestMain(m *testing.M) {
 
 // A town is a Temporal with the workflows of job collections and of jobs.
 type town struct {
+	uses func(*job.Recurrence) ([]calendars.Use, error)
 	client.Client
 	t testing.TB
 
@@ -115,6 +117,9 @@ func (w *town) overviewBy(clock func() time.Time) *overview.Overview {
 			}
 			*result.(*job.Job) = j
 			return nil
+		},
+		Uses: func(_ context.Context, _ job.CollectionKey, r *job.Recurrence) ([]calendars.Use, error) {
+			return w.uses(r)
 		},
 	})
 }

@@ -83,6 +83,9 @@ func holdsOf(j *record.JobLog, ofCollection bool, quiet time.Time) []*hold {
 		case open == nil:
 		case change.Kind == kinds[1]:
 			open.asked = change.Promise
+			if !open.holds && change.Promise.Recover != "" { // what came due is decided as if it had been held
+				open.uncertain = true
+			}
 			finish(issued, answered)
 		case change.Kind == record.Delete:
 			open.uncertain = true

@@ -85,6 +85,9 @@ func pauseCases() []testCase {
 		{"what was held runs as the request says that ends the pause", func() *scenario {
 			return all(newPromises().ran(0, 60, 300).paused("all", "none", 1), 251, 252.1, 253.2)
 		}, nil},
+		{"what came due while nothing was promised runs as the request says that enables the job", func() *scenario {
+			return all(newPromises().ran(0, 60, 300).paused("all", "", 1), 251, 252.1, 253.2)
+		}, nil},
 		{"more of what was held run at once than was promised", func() *scenario {
 			return all(newPromises().ran(0, 60, 300).pausedUntil("all", 2), 250, 250.1, 250.2)
 		}, []string{checker.Pauses}},

@@ -211,7 +211,6 @@ func (j *loop) inTurn(ctx workflow.Context, do func(workflow.Context)) {
 		return
 	}
 	j.mine = true
-	j.mine = true
 	do(ctx)
 	j.mine = false
 	j.requests.turns.End()

@@ -215,10 +215,7 @@ func keysReachAll(t *testing.T, s *consoleTest) {
 // coloursAreForced looks at each page with the colours of the system: states have shapes, and what is a button looks like one.
 func coloursAreForced(t *testing.T, s *consoleTest) {
 	ctx := s.tab(t)
-	do(ctx, t, chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
-		_, err := cdp.Call(ctx, tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "forced-colors", Value: "active"}}})
-		return err
-	}))
+	prefer(ctx, t, "forced-colors", "active")
 	for _, path := range s.shown() {
 		s.open(ctx, t, path)
 		require.True(t, on(ctx, t, chromedp.Evaluate[bool](`matchMedia('(forced-colors: active)').matches`)))

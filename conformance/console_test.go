@@ -381,14 +381,22 @@ func (s *consoleTest) shown() []string {
 		"/activity?by=time", "/incident", "/incident?from=x", "/calendars", "/calendars?name=days-off", "/about", "/nowhere"}
 }
 
+// prefer sets what a person prefers, such as dark colours.
+func prefer(ctx context.Context, t *testing.T, what, value string) {
+	t.Helper()
+	do(ctx, t, chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
+		_, err := cdp.Call(ctx, tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: what, Value: value}},
+		})
+		return err
+	}))
+}
+
 func pagesFit(t *testing.T, s *consoleTest) {
 	axe := axeScript(t)
 	ctx := s.tab(t)
 	for _, scheme := range []string{"light", "dark"} {
-		do(ctx, t, chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
-			_, err := cdp.Call(ctx, tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-			return err
-		}))
+		prefer(ctx, t, "prefers-color-scheme", scheme)
 		for _, path := range s.shown() {
 			do(ctx, t, chromedp.EmulateViewport(1440, 1000))
 			s.open(ctx, t, path)

@@ -43,7 +43,7 @@ var types = map[string]any{
 	"ServiceBusAuthentication": client.ServiceBusAuthentication{}, "ServiceBusBrokeredMessageProperties": client.BrokeredMessageProperties{},
 	"RetryPolicy": client.RetryPolicy{}, "JobRecurrence": client.Recurrence{}, "JobRecurrenceSchedule": client.Schedule{},
 	"JobRecurrenceScheduleMonthlyOccurrence": client.MonthlyOccurrence{},
-	"JobRecurrenceRule":                      client.Rule{}, "JobRecurrenceExclusion": client.Exclusion{},
+	"JobRecurrenceRule":                      client.Rule{}, "JobRecurrenceExclusion": client.Exclusion{}, "JobRecurrenceCalendar": client.CalendarUse{},
 	"JobHistoryDefinition": client.History{}, "JobHistoryDefinitionProperties": client.HistoryProperties{},
 	"Change": client.Change{}, "ChangeProperties": client.ChangeProperties{}, "Difference": client.Difference{},
 	"LastDay": client.Day{},

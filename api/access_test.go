@@ -175,7 +175,7 @@ func model(method, path string) (rank int, list, public bool) {
 		return 0, false, true
 	case last == "previewRecurrence" || last == "readRecurrence" || last == "forecast":
 		return 1, true, false
-	case last == "jobCollections" || last == "upcoming" || last == "summaries" || last == "digests" || last == "jobs" && reads || last == "history" && !strings.Contains(path, "{job}"):
+	case last == "subscriptions" || last == "resourceGroups" || last == "jobCollections" || last == "upcoming" || last == "summaries" || last == "digests" || last == "jobs" && reads || last == "history" && !strings.Contains(path, "{job}"):
 		return 1, true, false
 	case reads, last == "previewChange" || last == "previewPause" || last == "previewBackfill" || last == "bulkPreview":
 		return 1, false, false
@@ -227,9 +227,9 @@ func TestEveryRouteForEveryRoleInAndOutOfScopeAnswersAsTheModelDoes(t *testing.T
 	cells := 0
 	for _, r := range api.Routes() {
 		at := []string{}
-		if strings.HasPrefix(r.Path, "/subscriptions") || strings.Contains(r.Path, "jobCollections") || r.Path == "/history" || r.Path == "/upcoming" || r.Path == "/summaries" || r.Path == "/forecast" || r.Path == "/previewRecurrence" || r.Path == "/readRecurrence" {
+		if strings.HasPrefix(r.Path, "/subscriptions/") || strings.Contains(r.Path, "jobCollections") || r.Path == "/history" || r.Path == "/upcoming" || r.Path == "/summaries" || r.Path == "/forecast" || r.Path == "/previewRecurrence" || r.Path == "/readRecurrence" {
 			at = []string{sub}
-			if !strings.HasPrefix(r.Path, "/subscriptions/:sub/providers") {
+			if !strings.HasPrefix(r.Path, "/subscriptions/:sub/providers") && !strings.HasSuffix(r.Path, "/resourceGroups") {
 				at = append(at, group)
 			}
 		}

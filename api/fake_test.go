@@ -36,6 +36,8 @@ type fake struct {
 	collection        func(ctx context.Context, k job.CollectionKey) (job.Collection, error)
 	change            func(ctx context.Context, name string, k job.CollectionKey) (*job.Operation, error)
 	operation         func(ctx context.Context, k job.CollectionKey, id string) (job.Operation, error)
+	subscriptions     func(ctx context.Context, p listing.Page) ([]string, string, error)
+	resourceGroups    func(ctx context.Context, subscription string, p listing.Page) ([]listing.Group, string, error)
 	collections       func(ctx context.Context, subscription, resourceGroup string, p listing.Page) ([]job.Collection, string, error)
 	putJob            func(ctx context.Context, k job.Key, edit editJob) (job.Job, bool, error)
 	patchJob          func(ctx context.Context, k job.Key, edit editJob) (job.Job, error)
@@ -193,6 +195,14 @@ func (f *fake) DisableCollection(ctx context.Context, k job.CollectionKey, p job
 
 func (f *fake) Operation(ctx context.Context, k job.CollectionKey, id string) (job.Operation, error) {
 	return f.operation(ctx, k, id)
+}
+
+func (f *fake) Subscriptions(ctx context.Context, p listing.Page) ([]string, string, error) {
+	return f.subscriptions(ctx, p)
+}
+
+func (f *fake) ResourceGroups(ctx context.Context, subscription string, p listing.Page) ([]listing.Group, string, error) {
+	return f.resourceGroups(ctx, subscription, p)
 }
 
 func (f *fake) Collections(ctx context.Context, subscription, resourceGroup string, p listing.Page) ([]job.Collection, string, error) {

@@ -171,7 +171,11 @@ func (m *backend) scheduler(t testing.TB) *fake {
 			}
 			return &operation, m.err
 		},
-		operation: func(context.Context, job.CollectionKey, string) (job.Operation, error) { return operation, m.err },
+		operation:     func(context.Context, job.CollectionKey, string) (job.Operation, error) { return operation, m.err },
+		subscriptions: func(context.Context, listing.Page) ([]string, string, error) { return []string{"s1"}, "s1", m.err },
+		resourceGroups: func(_ context.Context, subscription string, _ listing.Page) ([]listing.Group, string, error) {
+			return []listing.Group{{Subscription: subscription, Name: "g1", Collections: 2}}, "g1", m.err
+		},
 		collections: func(_ context.Context, subscription, resourceGroup string, _ listing.Page) ([]job.Collection, string, error) {
 			return []job.Collection{standard(job.CollectionKey{Subscription: subscription, ResourceGroup: resourceGroup, Name: "c"})}, "c", m.err
 		},

@@ -285,5 +285,9 @@ func (s *server) fixedRoutes() []endpoint {
 		{root, get, route.Ready, "Can jobs be kept and run?", route.Public, nothing, to(s.readyz)},
 		{root, get, route.Metrics, "The metrics of this process", at(access.ReadMetrics), nothing, to(s.metrics)},
 		{root, get, "/", "See where things are", route.Public, nothing, to(s.index)},
+		{root, get, route.Subscriptions, "List the subscriptions", atOrBelow(access.ReadCollections), pages,
+			to(s.listSubscriptions)},
+		{root, get, route.ResourceGroups, "List the resource groups of the subscription",
+			atOrBelow(access.ReadCollections), pages, to(s.listResourceGroups)},
 	}
 }

@@ -26,6 +26,7 @@ import (
 // A Scheduler stores and runs jobs. Its errors carry a [job.Kind]; others count as [job.KindInternal]. It
 // returns jobs without secrets. Each part is beside the handlers that need it.
 type Scheduler interface {
+	Groups
 	Collections
 	Calendars
 	Operations

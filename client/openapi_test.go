@@ -54,6 +54,7 @@ var types = map[string]any{
 	"RecurrencePreview": client.Preview{}, "RecurrencePreviewResult": client.PreviewResult{},
 	"CalendarDefinition": client.Calendar{}, "CalendarProperties": client.CalendarProperties{}, "CalendarDay": client.CalendarDay{}, "CalendarReason": client.CalendarReason{}, "CalendarPeriod": client.CalendarPeriod{},
 	"RecurrenceText": client.RecurrenceText{}, "RecurrenceReadings": client.RecurrenceReadings{}, "RecurrenceReading": client.RecurrenceReading{},
+	"Subscription": client.Subscription{}, "ResourceGroup": client.ResourceGroup{}, "ResourceGroupProperties": client.ResourceGroupProperties{},
 	"ErrorBody": client.ErrorBody{}, "ErrorDetail": client.ErrorDetail{}, "Index": client.Index{}, "Health": client.Health{},
 }
 
@@ -63,7 +64,7 @@ var others = map[string]string{
 	"JobCollectionPatch": "any value", "JobPatch": "any value", "Unread": "UnreadError", "Error": "Error has its body",
 	"BasicAuthentication": "HttpAuthentication", "ClientCertAuthentication": "HttpAuthentication", "OAuthAuthentication": "HttpAuthentication",
 	"NoAuthentication": "HttpAuthentication", "NotificationDeliveries": "a list of Delivery",
-	"JobCollectionListResult": "Page", "CalendarListResult": "Page", "JobListResult": "Page", "JobHistoryListResult": "Page", "HistoryAcrossListResult": "Page",
+	"JobCollectionListResult": "Page", "CalendarListResult": "Page", "SubscriptionListResult": "Page", "ResourceGroupListResult": "Page", "JobListResult": "Page", "JobHistoryListResult": "Page", "HistoryAcrossListResult": "Page",
 	"ChangeListResult": "Page", "RerunListResult": "Page", "UpcomingListResult": "Page", "JobSummaryListResult": "Summaries", "BulkListResult": "Page", "OwnerBinding": "Owner", "JobPruning": "a text", "SecretsComparison": "a boolean", "JobDigestListResult": "Page", "BulkSelection": "a text", "BackfillList": "a list of Backfill",
 }
 
@@ -165,6 +166,8 @@ func compareValue(t *testing.T, path string, s *openapi3.SchemaRef, of reflect.T
 var calls = map[string]func(context.Context, *client.Client) error{
 	"JobCollections_ListByResourceGroup": func(ctx context.Context, c *client.Client) error { return drained(c.Collections(ctx, none)) },
 	"JobCollections_ListBySubscription":  func(ctx context.Context, c *client.Client) error { return drained(c.AllCollections(ctx, none)) },
+	"Subscriptions_List":                 func(ctx context.Context, c *client.Client) error { return drained(c.Subscriptions(ctx, none)) },
+	"ResourceGroups_List":                func(ctx context.Context, c *client.Client) error { return drained(c.ResourceGroups(ctx, "s", none)) },
 	"JobCollections_Get":                 func(ctx context.Context, c *client.Client) error { return second(c.Collection(ctx, "c")) },
 	"JobCollections_CreateOrUpdate": func(ctx context.Context, c *client.Client) error {
 		return second(c.PutCollection(ctx, "c", client.Collection{}))

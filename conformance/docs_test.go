@@ -39,6 +39,8 @@ func tryOuts(target string) []operation {
 		{"JobCollections_CreateOrUpdate", here, "", created},
 		{"JobCollections_ListByResourceGroup", nil, "", ok},
 		{"JobCollections_ListBySubscription", nil, "", ok},
+		{"Subscriptions_List", nil, "", ok},
+		{"ResourceGroups_List", nil, "", ok},
 		{"JobCollections_Get", here, "", ok},
 		{"JobCollections_Patch", here, "", ok},
 		{"JobCollections_Enable", here, "", changed},

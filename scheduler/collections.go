@@ -176,6 +176,7 @@ func (s *Service) registerCollection(
 		}
 		err = s.start(ctx, client.StartWorkflowOptions{
 			ID: id, StaticSummary: "subscription " + subscription, Priority: collectionPriority,
+			Memo: map[string]any{workflows.MemoSubscription: subscription},
 		},
 			workflows.TypeSubscription, registries.SubscriptionInput{Subscription: subscription})
 		if err != nil && !errors.Is(err, core.ErrLost) {

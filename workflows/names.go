@@ -118,6 +118,8 @@ const (
 const (
 	MemoText = "text"
 	MemoID   = "id"
+	// MemoSubscription is the name of a subscription as it was first written.
+	MemoSubscription = "subscription"
 	// MemoHalted is why disableAfter has disabled a job, until it is enabled again. The list of changes is read from
 	// its history.
 	MemoHalted = "halted"

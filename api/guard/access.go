@@ -195,7 +195,7 @@ func (g *Guard) hidden(c *gin.Context) error {
 // scope returns the scope of the path of a request.
 func (g *Guard) scope(c *gin.Context) access.Scope {
 	path := c.FullPath()
-	if path == route.Metrics || strings.HasPrefix(path, route.Provider) {
+	if path == route.Metrics || path == route.Subscriptions || strings.HasPrefix(path, route.Provider) {
 		return access.Everything
 	}
 	subscription, group := g.Paths.Group(c)

@@ -23,6 +23,12 @@ const (
 	Metrics = "/metrics"
 )
 
+// The paths of what has job collections. Those of a subscription are below its name.
+const (
+	Subscriptions  = "/subscriptions"
+	ResourceGroups = Subscriptions + "/:sub/resourceGroups"
+)
+
 // IsProbe reports whether a route is one of [Health], [Ready] and [Metrics].
 func IsProbe(route string) bool { return route == Health || route == Ready || route == Metrics }
 

@@ -115,13 +115,14 @@ func (m *Memory) Collection(_ context.Context, k job.CollectionKey) (job.Collect
 
 // Collections returns a page of the collections.
 func (m *Memory) Collections(
-	_ context.Context, _, _ string, p listing.Page,
+	_ context.Context, subscription, group string, p listing.Page,
 ) ([]job.Collection, string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var all []job.Collection
+	of := listing.Scope{Subscription: subscription, ResourceGroup: group}
 	for _, c := range m.collections {
-		if p.ShowsCollection(c.Key) {
+		if within(c.Key, of) && p.ShowsCollection(c.Key) {
 			all = append(all, c)
 		}
 	}
@@ -462,7 +463,7 @@ func (m *Memory) Summaries(
 	found.Counts = listing.Counts{States: map[job.State]int{}, Outcomes: map[job.Outcome]int{}}
 	for _, j := range m.jobs {
 		one := m.summary(j)
-		if of.Collection != "" && j.Key.Collection.Name != of.Collection || !q.ShowsJob(j.Key) {
+		if !within(j.Key.Collection, of) || !q.ShowsJob(j.Key) {
 			continue
 		}
 		found.Total++

@@ -95,11 +95,15 @@ func knownPaths(table []endpoint) string {
 	for i := range groups {
 		groups[i] = "..." + groups[i]
 	}
+	others := below(root, "")
+	if i := slices.Index(others, route.Subscriptions); i >= 0 {
+		others[i] = route.Subscriptions + "[/{id}" + strings.TrimPrefix(route.ResourceGroups, route.Subscriptions+"/:sub") + "]"
+	}
 	return "The paths are " + joined(groups, " and ") +
 		", where ... is /subscriptions/{id}/resourceGroups/{name}" + provider +
 		", or nothing for the default resource group; " +
 		"/subscriptions/{id}" + provider + " with " + or(below(inSubscription, "")) + "; " +
-		joined(below(root, ""), " and ") + "."
+		joined(others, " and ") + "."
 }
 
 // joined returns a list in words: the last two are joined by that word.

@@ -277,6 +277,10 @@ func (s *server) calendarRoutes() []endpoint {
 func (s *server) fixedRoutes() []endpoint {
 	to := s.errors.Handle
 	return []endpoint{
+		{root, get, route.Subscriptions, "List the subscriptions", atOrBelow(access.ReadCollections), pages,
+			to(s.listSubscriptions)},
+		{root, get, route.ResourceGroups, "List the resource groups of the subscription",
+			atOrBelow(access.ReadCollections), pages, to(s.listResourceGroups)},
 		{root, get, description, "Get this document", route.Public, nothing, to(s.openAPI)},
 		{root, get, "/job.schema.json", "Get the JSON schema of job files", route.Public, nothing, to(s.jobSchema)},
 		{root, get, documentation, "Read this document as a web page", route.Public, nothing, to(s.docs)},
@@ -285,9 +289,5 @@ func (s *server) fixedRoutes() []endpoint {
 		{root, get, route.Ready, "Can jobs be kept and run?", route.Public, nothing, to(s.readyz)},
 		{root, get, route.Metrics, "The metrics of this process", at(access.ReadMetrics), nothing, to(s.metrics)},
 		{root, get, "/", "See where things are", route.Public, nothing, to(s.index)},
-		{root, get, route.Subscriptions, "List the subscriptions", atOrBelow(access.ReadCollections), pages,
-			to(s.listSubscriptions)},
-		{root, get, route.ResourceGroups, "List the resource groups of the subscription",
-			atOrBelow(access.ReadCollections), pages, to(s.listResourceGroups)},
 	}
 }

@@ -124,7 +124,7 @@ func TestUnknownPathsAreAnsweredWithWhatExists(t *testing.T) {
 	h := api.New(&fake{}, api.Options{})
 	for _, path := range []string{
 		"/jobs", "/jobCollections/c/jobs/j/history/x", "/jobCollections/c/jobs/j/runs", "/jobCollections/c/jobs/j/enabled", "/jobCollections/c/operations", "/jobCollections/c/run", "//jobCollections",
-		"/subscriptions", "/subscriptions/s", "/subscriptions/s/jobCollections", "/subscriptions/s/resourceGroups/g/providers/Microsoft.Logic/jobCollections",
+		"/subscriptions/s", "/subscriptions/s/jobCollections", "/subscriptions/s/resourceGroups/g/providers/Microsoft.Logic/jobCollections",
 		"/providers/Microsoft.Scheduler/operations", "/favicon.ico", "/../jobCollections", "/" + strings.Repeat("x", 100_000),
 	} {
 		for _, method := range []string{"GET", "POST", "DELETE", "BREW"} {
@@ -134,7 +134,7 @@ func TestUnknownPathsAreAnsweredWithWhatExists(t *testing.T) {
 			require.Equal(t, `{"error":{"code":"NotFound","message":"There is nothing at this path. The paths are `+
 				`.../jobCollections[/{name}[/enable, /disable, /previewPause, /rerun, /notifications, /testNotification, /history, /changes, /lateness, /upcoming, /summaries, /bindOwner, /digests, /forecast, /operations/{id}, /operationResults/{id}, /bulkResults/{id}, /bulkPreview, /bulkEnable, /bulkDisable, /bulkRun, /bulkSkip, /bulkRerun, /bulkDelete, /jobs[/{name}[/previewChange, /try, /run, /rerun, /skip, /unskip, /enable, /disable, /previewBackfill, /backfill, /backfills, /backfills/{id}, /previewPause, /prune, /restore, /compareSecrets, /testNotification, /history, /executions/{id}, /explain, /lateness or /changes]] or /calendars]], .../history, .../upcoming, .../summaries, .../forecast, .../previewRecurrence and .../readRecurrence, `+
 				`where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; `+
-				`/subscriptions/{id}/providers/Microsoft.Scheduler with /jobCollections, /history, /upcoming, /summaries, /forecast, /workers or /calendars; /openapi.yaml, /job.schema.json, /docs, /healthz, /readyz, /metrics and /."}}`, got.body)
+				`/subscriptions/{id}/providers/Microsoft.Scheduler with /jobCollections, /history, /upcoming, /summaries, /forecast, /workers or /calendars; /subscriptions[/{id}/resourceGroups], /openapi.yaml, /job.schema.json, /docs, /healthz, /readyz, /metrics and /."}}`, got.body)
 		}
 	}
 }

@@ -13,11 +13,11 @@ type aboutView struct {
 }
 
 func (s *Console) about(p *page) error {
-	ready, err := s.client.Ready(p.ctx)
+	ready, err := p.api().Ready(p.ctx)
 	if err != nil {
 		return err
 	}
-	alive, err := s.client.Health(p.ctx)
+	alive, err := p.api().Health(p.ctx)
 	if err != nil {
 		return err
 	}

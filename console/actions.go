@@ -16,7 +16,7 @@ import (
 
 func (s *Console) run(p *page) (string, error) {
 	collection, name := p.names()
-	execution, err := s.client.RunJob(p.ctx, collection, name)
+	execution, err := p.api().RunJob(p.ctx, collection, name)
 	if err != nil {
 		return "", err
 	}
@@ -25,7 +25,7 @@ func (s *Console) run(p *page) (string, error) {
 
 func (s *Console) rerun(p *page) (string, error) {
 	collection, name := p.names()
-	done, err := s.client.RerunJob(p.ctx, collection, name, newToken())
+	done, err := p.api().RerunJob(p.ctx, collection, name, newToken())
 	if err != nil {
 		return "", err
 	}
@@ -51,7 +51,7 @@ func (s *Console) skip(p *page) (string, error) {
 	if err != nil {
 		return "", &client.Error{Status: http.StatusBadRequest, Code: "BadRequest", Message: "The form does not say which occurrence to skip. Nothing was done."}
 	}
-	if _, err := s.client.SkipOccurrence(p.ctx, collection, name, due); err != nil {
+	if _, err := p.api().SkipOccurrence(p.ctx, collection, name, due); err != nil {
 		return "", err
 	}
 	return jobPath(collection, name) + "?done=skipped&due=" + url.QueryEscape(string(client.At(due))), nil
@@ -78,26 +78,26 @@ func (s *Console) unskip(p *page) (string, error) {
 	if which.Due.IsZero() && which.From.IsZero() {
 		return "", badForm("The form does not say which occurrence to run after all.")
 	}
-	_, err := s.client.UnskipOccurrences(p.ctx, collection, name, which)
+	_, err := p.api().UnskipOccurrences(p.ctx, collection, name, which)
 	return jobPath(collection, name) + "?done=unskipped", err
 }
 
 func (s *Console) enable(p *page) (string, error) {
 	collection, name := p.names()
-	_, err := s.client.EnableJob(p.ctx, collection, name)
+	_, err := p.api().EnableJob(p.ctx, collection, name)
 	return jobPath(collection, name) + "?done=enabled", err
 }
 
 func (s *Console) disable(p *page) (string, error) {
 	collection, name := p.names()
-	_, err := s.client.DisableJob(p.ctx, collection, name)
+	_, err := p.api().DisableJob(p.ctx, collection, name)
 	return jobPath(collection, name) + "?done=disabled", err
 }
 
 // restoreJob takes a pruned job back.
 func (s *Console) restoreJob(p *page) (string, error) {
 	collection, name := p.names()
-	_, err := s.client.RestoreJob(p.ctx, collection, name)
+	_, err := p.api().RestoreJob(p.ctx, collection, name)
 	return jobPath(collection, name) + "?done=restored", err
 }
 
@@ -110,7 +110,7 @@ type deleteView struct {
 
 func (s *Console) confirmDelete(p *page) error {
 	collection, name := p.names()
-	j, err := s.client.Job(p.ctx, collection, name)
+	j, err := p.api().Job(p.ctx, collection, name)
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (s *Console) deleteJob(p *page) (string, error) {
 	if etag := p.r.PostForm.Get("etag"); etag != "" {
 		conditions = append(conditions, client.IfMatch(etag))
 	}
-	err := s.client.DeleteJob(p.ctx, collection, name, conditions...)
+	err := p.api().DeleteJob(p.ctx, collection, name, conditions...)
 	return strings.TrimSuffix(jobPath(collection, ""), "/") + "?done=deleted", err
 }
 
@@ -176,7 +176,7 @@ type executionView struct {
 
 func (s *Console) execution(p *page) error {
 	collection, name := p.names()
-	e, err := s.client.Execution(p.ctx, collection, name, p.r.PathValue("execution"))
+	e, err := p.api().Execution(p.ctx, collection, name, p.r.PathValue("execution"))
 	if status := client.StatusOf(err); status == http.StatusTooManyRequests || status >= http.StatusInternalServerError {
 		p.Refresh = 5 // it is watched on
 	}

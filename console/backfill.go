@@ -65,7 +65,7 @@ func (s *Console) beginBackfill(p *page) (string, error) { return s.backfilling(
 // backfilling begins a backfill if a form asks for it that has listed what that runs; otherwise it shows that.
 func (s *Console) backfilling(p *page, sent bool) (string, error) {
 	collection, name := p.names()
-	j, err := s.client.Job(p.ctx, collection, name)
+	j, err := p.api().Job(p.ctx, collection, name)
 	if err != nil {
 		return "", err
 	}
@@ -82,7 +82,7 @@ func (s *Console) backfilling(p *page, sent bool) (string, error) {
 	v.read(form, zone)
 	p.template, p.Title, p.Current, p.Main = "backfill", "Backfill "+name, "Jobs", v
 	if sent && v.Wrong == "" && form.Get("do") != "check" && form.Get("preset") == "" && form.Get("listed") == v.Listed {
-		begun, err := s.client.Backfill(p.ctx, collection, name, v.asks)
+		begun, err := p.api().Backfill(p.ctx, collection, name, v.asks)
 		if err == nil {
 			parts := strings.Split(begun.Name, "/")
 			return jobPath(collection, name, "backfills", parts[len(parts)-1]), nil
@@ -93,7 +93,7 @@ func (s *Console) backfilling(p *page, sent bool) (string, error) {
 		v.Wrong = err.Error()
 	}
 	v.Other = form.Has("listed") && form.Get("listed") != v.Listed && form.Get("do") != "check" && form.Get("preset") == ""
-	all, err := s.client.Backfills(p.ctx, collection, name)
+	all, err := p.api().Backfills(p.ctx, collection, name)
 	if err != nil {
 		return "", err
 	}
@@ -103,7 +103,7 @@ func (s *Console) backfilling(p *page, sent bool) (string, error) {
 	if v.Wrong != "" || v.asks.From.IsZero() {
 		return "", nil
 	}
-	found, err := s.client.PreviewBackfill(p.ctx, collection, name, v.asks)
+	found, err := p.api().PreviewBackfill(p.ctx, collection, name, v.asks)
 	if client.StatusOf(err) == http.StatusBadRequest {
 		v.Wrong = err.Error()
 		return "", nil
@@ -207,11 +207,11 @@ func (p *page) backfillRow(b *client.Backfill, zone clock) backfillRow {
 // backfillProgress is the page of one backfill.
 func (s *Console) backfillProgress(p *page) error {
 	collection, name := p.names()
-	j, err := s.client.Job(p.ctx, collection, name)
+	j, err := p.api().Job(p.ctx, collection, name)
 	if err != nil {
 		return err
 	}
-	all, err := s.client.Backfills(p.ctx, collection, name)
+	all, err := p.api().Backfills(p.ctx, collection, name)
 	if status := client.StatusOf(err); status == http.StatusTooManyRequests || status >= http.StatusInternalServerError {
 		p.Refresh = 5 // it is watched on
 	}
@@ -238,7 +238,7 @@ func (s *Console) backfillProgress(p *page) error {
 func (s *Console) changeBackfill(action string) func(*page) (string, error) {
 	return func(p *page) (string, error) {
 		collection, name := p.names()
-		_, err := s.client.ChangeBackfill(p.ctx, collection, name, p.r.PathValue("backfill"), action)
+		_, err := p.api().ChangeBackfill(p.ctx, collection, name, p.r.PathValue("backfill"), action)
 		return jobPath(collection, name, "backfills", p.r.PathValue("backfill")), err
 	}
 }

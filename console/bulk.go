@@ -120,7 +120,7 @@ func (s *Console) askBulk(p *page) (string, error) {
 	} else if len(q.Names) == 0 {
 		return "", badForm("No job is selected.")
 	}
-	found, err := s.client.PreviewBulk(p.ctx, collection, q)
+	found, err := p.api().PreviewBulk(p.ctx, collection, q)
 	if err != nil {
 		return "", err
 	}
@@ -187,7 +187,7 @@ const changes = "Changes"
 func (s *Console) allNames(p *page, collection string) (names []string, err error) {
 	const most = 1000
 	for list := (client.Search{}); ; {
-		found, err := s.client.Summaries(p.ctx, client.InCollection(collection), list)
+		found, err := p.api().Summaries(p.ctx, client.InCollection(collection), list)
 		if err != nil {
 			return nil, err
 		}
@@ -221,7 +221,7 @@ func (s *Console) doBulk(p *page) (string, error) {
 			return s.askBulk(p)
 		}
 	}
-	all, operation, err := s.client.StartBulk(p.ctx, collection, choice.Action, form.Get("selection"))
+	all, operation, err := p.api().StartBulk(p.ctx, collection, choice.Action, form.Get("selection"))
 	if operation != "" {
 		return "/bulk/" + url.PathEscape(collection) + "/" + url.PathEscape(operation) + "?action=" + url.QueryEscape(string(choice.Action)), nil
 	}
@@ -276,7 +276,7 @@ func (s *Console) bulkOperation(p *page) error {
 	if choice == nil {
 		return errNoPage
 	}
-	all, done, err := s.client.BulkResults(p.ctx, collection, p.r.PathValue("operation"))
+	all, done, err := p.api().BulkResults(p.ctx, collection, p.r.PathValue("operation"))
 	if status := client.StatusOf(err); status == http.StatusTooManyRequests || status >= http.StatusInternalServerError {
 		p.Refresh = 5
 	}

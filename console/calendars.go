@@ -79,13 +79,13 @@ func (s *Console) showCalendars(p *page, v *calendarsView, year string) error {
 		v.Definition = cmp.Or(v.Definition, newCalendar)
 		return nil
 	}
-	found, err := s.client.CalendarsOf(v.Scope).Get(p.ctx, v.Name)
+	found, err := p.api().CalendarsOf(v.Scope).Get(p.ctx, v.Name)
 	if err != nil {
 		return err
 	}
 	v.Name = cmp.Or(found.Name[strings.LastIndex(found.Name, "/")+1:], v.Name)
 	p.Title = v.Name
-	v.Shown, v.MayDelete = true, p.May(access.DeleteCalendars, v.Scope, "")
+	v.Shown, v.MayDelete = true, p.mayCalendars(access.DeleteCalendars, v.Scope)
 	if v.Wrong == "" {
 		v.ETag, v.Definition = found.ETag, calendarJSON(&found.Properties)
 	}
@@ -146,11 +146,19 @@ func (p *page) listCalendars(v *calendarsView) error {
 		}
 	}
 	for _, scope := range scopes {
-		if p.May(access.WriteCalendars, scope, "") {
+		if p.mayCalendars(access.WriteCalendars, scope) {
 			v.Scopes, v.MayWrite = append(v.Scopes, scope), true
 		}
 	}
 	return nil
+}
+
+// mayCalendars reports whether the caller may do something to the calendars of a collection, or of the subscription.
+func (p *page) mayCalendars(action access.Action, collection string) bool {
+	if collection == "" {
+		return p.mayInSubscription(action)
+	}
+	return p.May(action, collection, "")
 }
 
 // describe adds what a calendar says of itself.
@@ -259,7 +267,7 @@ func (s *Console) saveCalendar(p *page) (string, error) {
 		if _, whole := body["properties"]; !whole { // as almanac calendar make prints it
 			body = map[string]any{"properties": body}
 		}
-		_, err = s.client.CalendarsOf(v.Scope).PutBody(p.ctx, v.Name, body, condition)
+		_, err = p.api().CalendarsOf(v.Scope).PutBody(p.ctx, v.Name, body, condition)
 	}
 	if err == nil {
 		return "/calendars" + escapedQuery("scope", v.Scope, "name", v.Name), nil
@@ -285,7 +293,7 @@ func (s *Console) deleteCalendar(p *page) (string, error) {
 	if etag := form.Get("etag"); etag != "" {
 		conditions = append(conditions, client.IfMatch(etag))
 	}
-	return "/calendars", s.client.CalendarsOf(form.Get("scope")).Delete(p.ctx, form.Get("name"), conditions...)
+	return "/calendars", p.api().CalendarsOf(form.Get("scope")).Delete(p.ctx, form.Get("name"), conditions...)
 }
 
 // ScopeName returns the name of a scope, for people.

@@ -83,7 +83,7 @@ func TestACalendarThatIsRefusedIsShownAsItWasWritten(t *testing.T) {
 	got = b.post("/console/calendars", "/console/calendars", url.Values{"name": {"SE"}, "json": {`{`}})
 	require.Contains(t, got.text, "cannot be read in line 1")
 
-	may := func(a access.Action, _, _ string) bool { return access.Reader.Allows(a) }
+	may := func(a access.Action, _ access.Scope) bool { return access.Reader.Allows(a) }
 	guest := browse(t, calendarAPI(h, &sent, ""), console.Options{Who: func(*http.Request) (console.Caller, error) {
 		return console.Caller{Name: "guest", ID: "guest", Known: true, May: may}, nil
 	}})

@@ -61,12 +61,12 @@ type Caller struct {
 	Name    string // "" if it is not known
 	ID      string // for the audit log
 	Known   bool
-	Session bool                                                    // the caller has logged in with a browser
-	May     func(action access.Action, collection, job string) bool // names may be empty: in any
+	Session bool // the caller has logged in with a browser
+	May     func(action access.Action, of access.Scope) bool
 }
 
 // anyone may do everything.
-var anyone = Caller{Known: true, May: func(access.Action, string, string) bool { return true }}
+var anyone = Caller{Known: true, May: func(access.Action, access.Scope) bool { return true }}
 
 // A Console serves the pages.
 type Console struct {
@@ -78,6 +78,7 @@ type Console struct {
 	looks  looks
 	losses lossReadings
 	hours  hours
+	groups groupReadings
 	mux    *http.ServeMux
 }
 
@@ -118,7 +119,7 @@ func (s *Console) routes() {
 		job + "/explain": s.explain, job + "/edit": s.editJob, "/new": s.newJob,
 		job + "/delete": s.confirmDelete, job + "/backfill": s.backfill, job + "/backfills/{backfill}": s.backfillProgress, job + "/pause": s.pauseJob, job + "/resume": s.resumeJob,
 		"/pause/{collection}": s.pauseCollection, "/resume/{collection}": s.resumeCollection, job + "/executions/{execution}": s.execution,
-		"/bulk/{collection}/{operation}": s.bulkOperation, "/activity": s.activity, "/incident": s.incident, "/calendars": s.calendars, "/about": s.about,
+		"/bulk/{collection}/{operation}": s.bulkOperation, "/groups": s.listGroups, "/activity": s.activity, "/incident": s.incident, "/calendars": s.calendars, "/about": s.about,
 	} {
 		s.mux.HandleFunc("GET "+root+path, s.reading(show))
 	}
@@ -144,8 +145,8 @@ func (s *Console) routes() {
 	s.mux.HandleFunc(root+"/", s.reading(func(*page) error { return errNoPage }))
 }
 
-// Before returns a handler that answers requests to the console, sends browsers that ask for / there, and passes all
-// others to next.
+// Before returns a handler that answers requests to the console, sends browsers there that ask for / or follow the link
+// of an alert, and passes all others to next.
 func (s *Console) Before(next http.Handler) http.Handler {
 	next = s.looks.counting(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -155,9 +156,15 @@ func (s *Console) Before(next http.Handler) http.Handler {
 			if s.cleaned(w, r) {
 				return
 			}
-			s.mux.ServeHTTP(w, r)
+			s.serve(w, r)
 		case asked == "/" && r.Method == http.MethodGet && wantsPage(r):
 			s.redirect(w, r, "/")
+		case r.Method == http.MethodGet && wantsPage(r):
+			if page, ok := pageOfResource(r.URL.EscapedPath()); ok {
+				s.redirect(w, r, page)
+				return
+			}
+			next.ServeHTTP(w, r)
 		default:
 			next.ServeHTTP(w, r)
 		}

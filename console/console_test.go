@@ -312,7 +312,7 @@ func TestAPageShowsNoButtonThatWouldBeRefused(t *testing.T) {
 		access.Contributor: {"Run now", "/skip\"", "Pause…</a>", "Delete…", "/edit\""},
 	} {
 		b := browse(t, h, console.Options{Who: func(*http.Request) (console.Caller, error) {
-			return console.Caller{Name: "me", Known: true, May: func(a access.Action, _, _ string) bool { return role.Allows(a) }}, nil
+			return console.Caller{Name: "me", Known: true, May: func(a access.Action, _ access.Scope) bool { return role.Allows(a) }}, nil
 		}})
 		page := b.get("/console/jobs/reports/nightly").has("Signed in as </span>me").has(buttons...)
 		for _, button := range []string{"Run now", "/skip\"", "Pause…</a>", "Delete…", "/edit\""} {
@@ -371,7 +371,7 @@ func TestWhatOthersWroteIsTextOnEveryPage(t *testing.T) {
 			require.NoError(t, err)
 		}
 		b := browse(t, h, console.Options{Who: func(*http.Request) (console.Caller, error) {
-			return console.Caller{Name: text, Known: true, May: func(access.Action, string, string) bool { return true }}, nil
+			return console.Caller{Name: text, Known: true, May: func(access.Action, access.Scope) bool { return true }}, nil
 		}})
 		page := "/console/jobs/reports/" + url.PathEscape("it's (a) job+é")
 		for _, path := range []string{"/console/jobs", "/console/jobs/reports", page, page + "/delete", "/console/about",
@@ -448,7 +448,7 @@ func TestSkippedOccurrencesAreAmongTheNextRuns(t *testing.T) {
 	require.NoError(t, err)
 	const page = "/console/jobs/reports/nightly"
 	browse(t, h, console.Options{}).get(page).has(`name="due" value="2026-11-28T01:30:00Z"><button class="btn btn-q">Run it after all`, `name="due" value="2026-11-29T01:30:00Z"><button class="btn btn-q" aria-label="Skip 29 Nov"`)
-	may := func(a access.Action, _, _ string) bool { return access.Reader.Allows(a) }
+	may := func(a access.Action, _ access.Scope) bool { return access.Reader.Allows(a) }
 	b := browse(t, h, console.Options{Who: func(*http.Request) (console.Caller, error) {
 		return console.Caller{Name: "guest", ID: "guest", Known: true, May: may}, nil
 	}})

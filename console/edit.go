@@ -61,7 +61,7 @@ type otherChange struct {
 
 func (s *Console) editJob(p *page) error {
 	collection, name := p.names()
-	j, err := s.client.Job(p.ctx, collection, name)
+	j, err := p.api().Job(p.ctx, collection, name)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (s *Console) newJob(p *page) error {
 	text := preset
 	v.fresh = true
 	if from := q.Get("from"); from != "" {
-		j, err := s.client.Job(p.ctx, v.Collection, from)
+		j, err := p.api().Job(p.ctx, v.Collection, from)
 		if err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func (s *Console) newView(p *page, collection string) (*editView, error) {
 	if collection != "" {
 		v.Back = p.CollectionLink(collection)
 	}
-	for c, err := range s.client.Collections(p.ctx, client.List{}) {
+	for c, err := range p.api().Collections(p.ctx, client.List{}) {
 		if _, unread := errors.AsType[*client.UnreadError](err); unread {
 			continue
 		}
@@ -231,7 +231,7 @@ func (s *Console) saveJob(p *page) (string, error) {
 	if form.Get("do") == "try" {
 		return s.try(p, v, text)
 	}
-	_, err = s.client.PutJobBody(p.ctx, collection, name, json.RawMessage(text), client.IfMatch(v.ETag))
+	_, err = p.api().PutJobBody(p.ctx, collection, name, json.RawMessage(text), client.IfMatch(v.ETag))
 	if err == nil {
 		return jobPath(collection, name) + "?done=saved", nil
 	}
@@ -245,7 +245,7 @@ func (s *Console) saveJob(p *page) (string, error) {
 
 // meanwhile says who changed a job while it was edited, and has the next save replace that change.
 func (s *Console) meanwhile(p *page, v *editView) error {
-	j, err := s.client.Job(p.ctx, v.Collection, v.Name)
+	j, err := p.api().Job(p.ctx, v.Collection, v.Name)
 	if client.IsNotFound(err) {
 		v.Wrong = "The job was deleted while you were editing. Nothing was saved."
 		return nil
@@ -263,7 +263,7 @@ func (s *Console) addOther(p *page, v *editView) error {
 	if !p.May(access.ReadChanges, v.Collection, v.Name) {
 		return nil
 	}
-	found, err := s.client.ChangesPage(p.ctx, v.Collection, v.Name, client.List{Top: 1})
+	found, err := p.api().ChangesPage(p.ctx, v.Collection, v.Name, client.List{Top: 1})
 	if err != nil || len(found.Value) == 0 {
 		return err
 	}
@@ -304,7 +304,7 @@ func (s *Console) createJob(p *page) (string, error) {
 	if form.Get("do") == "try" {
 		return s.try(p, v, text)
 	}
-	_, err = s.client.PutJobBody(p.ctx, v.Collection, v.Name, json.RawMessage(text), client.IfAbsent())
+	_, err = p.api().PutJobBody(p.ctx, v.Collection, v.Name, json.RawMessage(text), client.IfAbsent())
 	switch {
 	case err == nil:
 		return jobPath(v.Collection, v.Name) + "?done=created", nil

@@ -26,14 +26,14 @@ func (s *Console) previewInto(p *page, v *editView, text string) error {
 		asked.Properties = whenOf(whole)
 	}
 	asked.Take = most
-	found, err := s.client.PreviewBody(p.ctx, asked)
+	found, err := p.api().PreviewBody(p.ctx, asked)
 	if client.StatusOf(err) == http.StatusBadRequest {
 		v.fail(err)
 		if v.dropStored(); v.Wrong != "" {
 			return nil
 		}
 		asked.Properties = whenOf(whole) // all else is right
-		found, err = s.client.PreviewBody(p.ctx, asked)
+		found, err = p.api().PreviewBody(p.ctx, asked)
 	}
 	if err != nil {
 		return err

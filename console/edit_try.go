@@ -24,7 +24,7 @@ func (s *Console) try(p *page, v *editView, text string) (string, error) {
 			return "", err
 		}
 	}
-	found, err := s.client.TryJobBody(p.ctx, v.Collection, v.Name, json.RawMessage(text))
+	found, err := p.api().TryJobBody(p.ctx, v.Collection, v.Name, json.RawMessage(text))
 	if err != nil {
 		if status := client.StatusOf(err); status == http.StatusForbidden || status == http.StatusTooManyRequests || status >= http.StatusInternalServerError {
 			e := s.told(p, err)

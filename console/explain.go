@@ -51,14 +51,14 @@ func (s *Console) explain(p *page) error {
 	v := &explainView{Collection: collection, Name: name, Path: jobPath(collection, name), At: at, Heading: "Why?"}
 	clock := p.Clock
 	v.Zone = "the job’s zone"
-	j, err := s.client.Job(p.ctx, collection, name)
+	j, err := p.api().Job(p.ctx, collection, name)
 	switch status := client.StatusOf(err); {
 	case err == nil:
 		v.Zone, clock = zoneOf(&j.Properties), p.Clock.For(j.Properties.Recurrence)
 	case status == http.StatusNotFound, status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return err
 	} // otherwise it does not answer, and what is on record says why
-	e, err := s.client.Explain(p.ctx, collection, name, at)
+	e, err := p.api().Explain(p.ctx, collection, name, at)
 	if client.StatusOf(err) == http.StatusBadRequest {
 		v.Wrong = err.Error()
 		p.template, p.Title, p.Current, p.Main, p.status = "explain", v.Heading+" · "+name, "Jobs", v, http.StatusBadRequest

@@ -36,8 +36,8 @@ const nightly = "/console/jobs/reports/nightly"
 // as returns a caller who may do what a role allows, where it has that role.
 func as(role access.Role, has func(collection, job string) bool) func(*http.Request) (console.Caller, error) {
 	return func(*http.Request) (console.Caller, error) {
-		return console.Caller{Name: "me", Known: true, May: func(a access.Action, collection, job string) bool {
-			return role.Allows(a) && has(collection, job)
+		return console.Caller{Name: "me", Known: true, May: func(a access.Action, of access.Scope) bool {
+			return role.Allows(a) && has(of.Collection, of.Job)
 		}}, nil
 	}
 }
@@ -70,7 +70,7 @@ func TestUndoIsThereForWhoMayDoThat(t *testing.T) {
 	_, h := withJob(t, new(apitest.Memory))
 	may := func(actions ...access.Action) func(*http.Request) (console.Caller, error) {
 		return func(*http.Request) (console.Caller, error) {
-			return console.Caller{Known: true, May: func(a access.Action, _, _ string) bool {
+			return console.Caller{Known: true, May: func(a access.Action, _ access.Scope) bool {
 				return slices.Contains(append(actions, access.ReadJobs), a)
 			}}, nil
 		}
@@ -163,7 +163,7 @@ func TestWhatWasWrittenIsNotLost(t *testing.T) {
 		if out {
 			return console.Caller{}, &access.CredentialError{Problem: "The session has ended."}
 		}
-		return console.Caller{Known: true, Session: true, May: func(access.Action, string, string) bool { return true }}, nil
+		return console.Caller{Known: true, Session: true, May: func(access.Action, access.Scope) bool { return true }}, nil
 	}
 	b := browse(t, h, console.Options{Who: who, Login: true})
 	changed := filled(t, b.get(nightly+"/edit"), "f", url.Values{"do": {"save"}, "hours": {"5"}})

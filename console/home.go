@@ -89,11 +89,14 @@ const (
 
 func (s *Console) home(p *page) error {
 	defer p.limit()()
-	failing, err := s.client.Summaries(p.ctx, client.Scope{}, client.Search{Filter: "lastOutcome eq Failed", Top: listedFailing, OrderBy: "name"})
+	failing, err := p.api().Summaries(p.ctx, client.Scope{}, client.Search{Filter: "lastOutcome eq Failed", Top: listedFailing, OrderBy: "name"})
 	if err != nil {
 		return err
 	}
 	if failing.Total == 0 {
+		if p.moved = p.elsewhere(); p.moved != "" {
+			return nil
+		}
 		return s.first(p)
 	}
 	v := &homeView{Total: failing.Total, Failing: failing.Matching, AsOf: p.Clock.at(failing.AsOf), FailingRest: failing.Matching - len(failing.Value)}
@@ -400,6 +403,7 @@ type firstView struct {
 	Collection string
 	May        bool
 	Choices    []choice
+	Others     []groupEntry // other resource groups
 }
 
 // firsts are the recurrences that the first job may have.
@@ -417,7 +421,7 @@ var firsts = []struct {
 
 // firstCollection returns the collection that the first job goes to, and whether there is one.
 func (s *Console) firstCollection(p *page) (name string, there bool, err error) {
-	for c, err := range s.client.Collections(p.ctx, client.List{}) {
+	for c, err := range p.api().Collections(p.ctx, client.List{}) {
 		if _, unread := errors.AsType[*client.UnreadError](err); unread {
 			continue
 		}
@@ -432,15 +436,15 @@ func (s *Console) firstCollection(p *page) (name string, there bool, err error) 
 }
 
 func (s *Console) first(p *page) error {
-	ready, err := s.client.Ready(p.ctx)
+	ready, err := p.api().Ready(p.ctx)
 	if err != nil {
 		return err
 	}
-	alive, err := s.client.Health(p.ctx)
+	alive, err := p.api().Health(p.ctx)
 	if err != nil {
 		return err
 	}
-	v := &firstView{Ready: ready}
+	v := &firstView{Ready: ready, Others: p.others()}
 	if alive.Build != nil {
 		v.Build = *alive.Build
 	}
@@ -466,7 +470,7 @@ func (s *Console) start(p *page) (string, error) {
 	}
 	if !there {
 		of := client.Collection{Properties: client.CollectionProperties{SKU: client.SKU{Name: "Standard"}}}
-		if _, err := s.client.PutCollection(p.ctx, collection, of, client.IfAbsent()); err != nil && !client.IsChanged(err) {
+		if _, err := p.api().PutCollection(p.ctx, collection, of, client.IfAbsent()); err != nil && !client.IsChanged(err) {
 			return "", err
 		}
 	}
@@ -485,10 +489,10 @@ func (s *Console) start(p *page) (string, error) {
 	if name == "" {
 		return "", wrongField("name", "name: required; allowed: a name for the job")
 	}
-	if _, err := s.client.PutJob(p.ctx, collection, name, j, client.IfAbsent()); err != nil {
+	if _, err := p.api().PutJob(p.ctx, collection, name, j, client.IfAbsent()); err != nil {
 		return "", err
 	}
-	execution, err := s.client.RunJob(p.ctx, collection, name)
+	execution, err := p.api().RunJob(p.ctx, collection, name)
 	if err != nil { // the job is there: its page has the button to run it, and a second try would find the name taken
 		return jobPath(collection, name), nil
 	}

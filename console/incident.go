@@ -167,7 +167,7 @@ func (s *Console) incident(p *page) error {
 		return err
 	}
 	found.show(p, v)
-	v.Markdown = v.markdown(p, p.base()+root+"/incident?"+whole.Encode())
+	v.Markdown = v.markdown(p, p.base()+root+p.at.path()+"/incident?"+whole.Encode())
 	whole.Set("as", "markdown")
 	v.AsText = p.Link("/incident?" + whole.Encode())
 	if q.Get("as") == "markdown" {

@@ -139,7 +139,7 @@ func TestAReaderReadsTheReport(t *testing.T) {
 	c, h := stored(t, &apitest.Memory{Records: records})
 	_, err := c.PutJob(t.Context(), "reports", "a", daily())
 	require.NoError(t, err)
-	may := func(a access.Action, _, _ string) bool { return access.Reader.Allows(a) }
+	may := func(a access.Action, _ access.Scope) bool { return access.Reader.Allows(a) }
 	b := browse(t, h, console.Options{Who: func(*http.Request) (console.Caller, error) {
 		return console.Caller{Name: "guest", ID: "guest", Known: true, May: may}, nil
 	}})

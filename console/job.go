@@ -38,6 +38,7 @@ type jobView struct {
 	Definition  template.HTML
 	Secrets     []string
 	Curl        string
+	Commands    string
 
 	Skip                                                         *skipButton
 	Run, Rerun, Enable, Disable, Promise, Edit, Delete, MayWrite bool
@@ -66,7 +67,7 @@ type skipButton struct{ Due, Text string }
 
 func (s *Console) job(p *page) error {
 	collection, name := p.names()
-	j, err := s.client.Job(p.ctx, collection, name)
+	j, err := p.api().Job(p.ctx, collection, name)
 	if err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func (s *Console) job(p *page) error {
 	v.trouble(&j, clock)
 	p.allow(v, &j, clock)
 	v.Definition, v.Secrets = definition(&j.Properties), secretsOf(&j.Properties)
-	v.Curl = curl(p, collection, name, &j)
+	v.Curl, v.Commands = curl(p, collection, name, &j), commands(p, collection, name)
 	p.template, p.Title, p.Current, p.Main = "job", v.Name+" · "+v.Collection, "Jobs", v
 	p.Notice = doneNotice(p, v.Collection, v.Name)
 	return nil
@@ -247,14 +248,35 @@ func (v *jobView) trouble(j *client.Job, clock clock) {
 
 // curl returns lines of a shell that do the same as the page.
 func curl(p *page, collection, name string, j *client.Job) string {
-	path := p.base() + "/jobCollections/" + url.PathEscape(collection) + "/jobs/" + url.PathEscape(name)
+	path := p.base() + p.at.apiPath() + "/jobCollections/" + url.PathEscape(collection) + "/jobs/" + url.PathEscape(name)
 	auth := ""
 	if p.Caller.Name != "" {
 		auth = `-H "Authorization: Bearer $TOKEN" `
 	}
-	lines := []string{"J=" + shellQuoted(path), "curl " + auth + "$J", "curl " + auth + "$J/history", "curl " + auth + "-X POST $J/run"}
+	below := func(path, query string) string { // a word of the shell
+		if p.at != (group{}) { // the path of Azure Resource Manager
+			query = strings.TrimSuffix("api-version=2016-03-01&"+query, "&")
+		}
+		if query == "" {
+			return "$J" + path
+		}
+		return `"$J` + path + "?" + query + `"`
+	}
+	lines := []string{"J=" + shellQuoted(path), "curl " + auth + below("", ""), "curl " + auth + below("/history", ""), "curl " + auth + "-X POST " + below("/run", "")}
 	if s := j.Properties.Status; s != nil && !s.NextExecutionTime.IsZero() {
-		lines = append(lines, "curl "+auth+`-X POST "$J/skip?due=`+string(client.At(s.NextExecutionTime))+`"`)
+		lines = append(lines, "curl "+auth+"-X POST "+below("/skip", "due="+string(client.At(s.NextExecutionTime))))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// commands returns those of almanac that do the same as the page.
+func commands(p *page, collection, name string) string {
+	lines := []string{"export ALMANAC_URL=" + shellQuoted(p.base())}
+	if g := p.at; g != (group{}) {
+		lines = append(lines, "export ALMANAC_SUBSCRIPTION="+shellQuoted(g.Subscription)+" ALMANAC_RESOURCE_GROUP="+shellQuoted(g.Name))
+	}
+	for _, command := range []string{"get", "history", "run"} {
+		lines = append(lines, "almanac job "+command+" "+shellQuoted(collection+"/"+name))
 	}
 	return strings.Join(lines, "\n")
 }

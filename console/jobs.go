@@ -21,6 +21,7 @@ type jobsView struct {
 	Link       string // of the page without its filters
 	Paused     string // why nothing of the collection runs
 	Pause      *pauseInfo
+	Others     []groupEntry // resource groups, where this one has no job
 	Plan       string
 	Total      int
 	Failing    int
@@ -95,7 +96,7 @@ func (s *Console) list(p *page, collection string) error {
 	v := &jobsView{Link: p.Link("/jobs")}
 	scope, title := client.Scope{}, "Jobs"
 	if collection != "" {
-		of, err := s.client.Collection(p.ctx, collection)
+		of, err := p.api().Collection(p.ctx, collection)
 		switch status := client.StatusOf(err); {
 		case err == nil:
 			p.describe(v, &of)
@@ -114,7 +115,7 @@ func (s *Console) list(p *page, collection string) error {
 	if collection != "" {
 		v.Bulk = p.mayBulk(collection)
 	}
-	found, err := s.client.Summaries(p.ctx, scope, f.list)
+	found, err := p.api().Summaries(p.ctx, scope, f.list)
 	if err != nil {
 		return err
 	}
@@ -128,6 +129,9 @@ func (s *Console) list(p *page, collection string) error {
 	}
 	if n := len(v.Rows); n > 0 {
 		v.Last = v.Rows[n-1].Name
+	}
+	if found.Total == 0 && collection == "" {
+		v.Others = p.others()
 	}
 	f.menus(v, &found)
 	p.Live = p.liveOf(p.below(), versionOfJobs(&found))
@@ -382,9 +386,9 @@ func withParameter(link, name, value string) string {
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 func (s *Console) enableCollection(p *page) (string, error) {
-	return s.changeCollection(p, s.client.EnableCollection, "enabled")
+	return s.changeCollection(p, p.api().EnableCollection, "enabled")
 }
 
 func (s *Console) disableCollection(p *page) (string, error) {
-	return s.changeCollection(p, s.client.DisableCollection, "disabled")
+	return s.changeCollection(p, p.api().DisableCollection, "disabled")
 }

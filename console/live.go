@@ -190,7 +190,7 @@ func lookKey(p *page) string {
 	q := p.r.URL.Query()
 	q.Del("v")
 	q.Del("since")
-	of := []string{p.r.URL.Path, q.Encode()}
+	of := []string{p.at.path(), p.r.URL.Path, q.Encode()}
 	if p.Caller.ID != "" {
 		of = append(of, p.Caller.ID, p.r.Header.Get("Authorization"), strings.Join(p.r.Header.Values("Cookie"), ";"))
 	}
@@ -256,7 +256,7 @@ func (s *Console) seeJobs(p *page) (sight, error) {
 	if name := p.r.PathValue("collection"); name != "" {
 		scope = client.InCollection(name)
 	}
-	found, err := s.client.Summaries(p.ctx, scope, p.filter(&jobsView{}).list)
+	found, err := p.api().Summaries(p.ctx, scope, p.filter(&jobsView{}).list)
 	if err != nil {
 		return sight{}, err
 	}
@@ -266,7 +266,7 @@ func (s *Console) seeJobs(p *page) (sight, error) {
 // seeJob looks at a job.
 func (s *Console) seeJob(p *page) (sight, error) {
 	collection, name := p.names()
-	found, err := s.client.Summaries(p.ctx, client.InCollection(collection), oneJob(name))
+	found, err := p.api().Summaries(p.ctx, client.InCollection(collection), oneJob(name))
 	if err != nil {
 		return sight{}, err
 	}
@@ -280,7 +280,7 @@ func oneJob(name string) client.Search {
 
 // seeHome looks at what Home says first.
 func (s *Console) seeHome(p *page) (sight, error) {
-	found, err := s.client.Summaries(p.ctx, client.Scope{}, client.Search{Filter: "lastOutcome eq Failed", Top: listedFailing, OrderBy: "name"})
+	found, err := p.api().Summaries(p.ctx, client.Scope{}, client.Search{Filter: "lastOutcome eq Failed", Top: listedFailing, OrderBy: "name"})
 	if err != nil {
 		return sight{}, err
 	}

@@ -167,7 +167,7 @@ func TestWhoMayNotSeeAPageIsToldNothing(t *testing.T) {
 	_, h := stored(t, &apitest.Memory{})
 	known := true
 	b := at(t, h, console.Options{Login: true, Who: func(*http.Request) (console.Caller, error) {
-		return console.Caller{ID: "me", Known: known, May: func(access.Action, string, string) bool { return true }}, nil
+		return console.Caller{ID: "me", Known: known, May: func(access.Action, access.Scope) bool { return true }}, nil
 	}}, &clock)
 	ask := asked(t, b.get("/console/jobs"))
 	require.Equal(t, http.StatusNoContent, b.get(ask).status)

@@ -27,6 +27,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // A page is a request and the page that answers it. Templates show it.
 type page struct {
 	console *Console
+	at      group // what it is about
 	w       http.ResponseWriter
 	r       *http.Request
 	ctx     context.Context // of calls of the API, as the caller
@@ -61,10 +62,19 @@ type notice struct {
 }
 
 // api returns the client of the API. Calls are given the context of the page.
-func (p *page) api() *client.Client { return p.console.client }
+func (p *page) api() *client.Client { return p.console.clientFor(p.at) }
 
-// Link returns a path of the console, for browsers.
-func (p *page) Link(path string) string { return p.console.prefix + root + path }
+// Link returns a path of the console in the group of the page, for browsers.
+func (p *page) Link(path string) string { return p.Base(p.at.path() + path) }
+
+// Base returns a path of the console that no group is added to, for browsers.
+func (p *page) Base(path string) string { return p.console.prefix + root + path }
+
+// Group returns the name of the resource group that the page is about.
+func (p *page) Group() string { return p.at.Shown().Name }
+
+// In returns what the title of a page outside the group of the short paths has of its group.
+func (p *page) In() string { return p.at.Name }
 
 // Here returns the path of the page, for a link that loads it again.
 func (p *page) Here() string {
@@ -99,12 +109,18 @@ func (p *page) CollectionLink(name string) string { return p.Link("/jobs/" + url
 // Asset returns the path of a file that pages use.
 func (p *page) Asset(name string) string {
 	_, version := assets()
-	return p.Link("/assets/" + version + "/" + name)
+	return p.Base("/assets/" + version + "/" + name)
 }
 
-// May reports whether the caller may do something, in a collection and to a job. Names may be empty: in any.
+// May reports whether the caller may do something, in a collection of the group and to a job. Names may be empty: in any.
 func (p *page) May(action access.Action, collection, job string) bool {
-	return p.Caller.May(action, collection, job)
+	g := p.at.Shown()
+	return p.Caller.May(action, access.NewScope(g.Subscription, g.Name, collection, job))
+}
+
+// mayInSubscription reports whether the caller may do something in the whole subscription.
+func (p *page) mayInSubscription(action access.Action) bool {
+	return p.Caller.May(action, access.NewScope(p.at.Shown().Subscription, "", "", ""))
 }
 
 // A navEntry is an entry of the navigation.
@@ -140,13 +156,13 @@ func (s *Console) open(w http.ResponseWriter, r *http.Request) *page {
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	p := &page{
-		console: s, w: w, r: r, ctx: client.WithCaller(r.Context(), r), status: http.StatusOK, Clock: s.clockOf(r), Login: s.Login,
+		console: s, at: groupOf(r), w: w, r: r, ctx: client.WithCaller(r.Context(), r), status: http.StatusOK, Clock: s.clockOf(r), Login: s.Login,
 		Version: s.Version,
 	}
 	who, err := s.Who(r)
 	p.Caller = who
 	if p.Caller.May == nil {
-		p.Caller.May = func(access.Action, string, string) bool { return false }
+		p.Caller.May = func(access.Action, access.Scope) bool { return false }
 	}
 	switch bad, ok := errors.AsType[*access.CredentialError](err); {
 	case ok:
@@ -172,9 +188,9 @@ func (s *Console) refuse(p *page) {
 		return
 	}
 	if s.Login && p.r.Header.Get("Authorization") == "" {
-		back := root + "/"
+		back := root + p.at.path() + "/"
 		if p.r.Method == http.MethodGet {
-			back = p.r.URL.RequestURI()
+			back = root + p.at.path() + strings.TrimPrefix(p.r.URL.RequestURI(), root)
 		}
 		p.w.Header().Set("Location", s.prefix+"/login?return="+url.QueryEscape(back))
 		p.w.WriteHeader(http.StatusSeeOther)
@@ -192,6 +208,7 @@ func (s *Console) reading(show func(*page) error) http.HandlerFunc {
 			return
 		}
 		p.Token = s.formToken(w, r)
+		s.groups.reading(p) // for the menu, meanwhile
 		s.show(p, show(p))
 	}
 }
@@ -228,6 +245,7 @@ func (s *Console) answer(p *page, do func(*page) (string, error)) {
 		s.show(p, err)
 		return
 	}
+	to = p.at.path() + to
 	if strings.Contains(to, "?done=") {
 		session.SetCookie(p.w, doneCookie, to, time.Minute, s.isSecure(p.r))
 	}
@@ -275,7 +293,7 @@ func (s *Console) show(p *page, err error) {
 		s.fail(p, err)
 	}
 	if p.moved != "" && err == nil {
-		s.redirect(p.w, p.r, p.moved)
+		s.redirect(p.w, p.r, p.at.path()+p.moved)
 		return
 	}
 	if p.text != "" && err == nil {
@@ -342,7 +360,7 @@ func (s *Console) told(p *page, err error) *client.Error {
 
 func (s *Console) logError(p *page, err error) {
 	s.Log.ErrorContext(
-		p.ctx, "a page of the console could not be made", slog.String("path", p.r.URL.Path), slog.Any("error", err),
+		p.ctx, "a page of the console could not be made", slog.String("path", p.Link(p.below())), slog.Any("error", err),
 	)
 }
 
@@ -373,15 +391,16 @@ func (s *Console) fail(p *page, err error) {
 
 // back returns the link to the page that a form was on; "" if it is not known.
 func (s *Console) back(p *page) string {
-	if path := s.cameFrom(p.r); path != "" {
+	if path := s.cameFrom(p); path != "" {
 		return p.Link(path)
 	}
 	return ""
 }
 
-// cameFrom returns the path of the console that a form was on; "" if it is not known. If that is where another form was
-// sent to, it is the path of the page above.
-func (s *Console) cameFrom(r *http.Request) string {
+// cameFrom returns the path of the page of the same group that a form was on; "" if it is not known. If that is where
+// another form was sent to, it is the path of the page above.
+func (s *Console) cameFrom(p *page) string {
+	r := p.r
 	u, err := url.Parse(r.Header.Get("Referer"))
 	if err != nil || r.Method != http.MethodPost {
 		return ""
@@ -391,6 +410,10 @@ func (s *Console) cameFrom(r *http.Request) string {
 	}
 	path, ok := strings.CutPrefix(u.EscapedPath(), s.prefix+root)
 	if !ok || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") {
+		return ""
+	}
+	at, path, _ := groupIn(path)
+	if !at.is(p.at) || !strings.HasPrefix(path, "/") {
 		return ""
 	}
 	if !s.isPage(path) {
@@ -426,8 +449,9 @@ const doneCookie = "almanac-done"
 func (p *page) done() string {
 	secure := p.console.isSecure(p.r)
 	value, err := session.ReadCookie(p.r, doneCookie, secure)
-	to, errParse := url.Parse(root + value)
-	if err != nil || value == "" || errParse != nil || to.Path != p.r.URL.Path || to.RawQuery != p.r.URL.RawQuery {
+	path, within := strings.CutPrefix(value, p.at.path())
+	to, errParse := url.Parse(root + path)
+	if err != nil || !within || path == "" || errParse != nil || to.Path != p.r.URL.Path || to.RawQuery != p.r.URL.RawQuery {
 		return ""
 	}
 	session.SetCookie(p.w, doneCookie, "", 0, secure)

@@ -108,7 +108,7 @@ func (s *Console) doResumeJob(p *page) (string, error) { return s.pausing(p, tru
 // pausing pauses a job, or enables it, if a form asks for it that has listed what that holds; otherwise it shows that.
 func (s *Console) pausing(p *page, ends, sent bool) (string, error) {
 	collection, name := p.names()
-	j, err := s.client.Job(p.ctx, collection, name)
+	j, err := p.api().Job(p.ctx, collection, name)
 	if err != nil {
 		return "", err
 	}
@@ -124,17 +124,17 @@ func (s *Console) pausing(p *page, ends, sent bool) (string, error) {
 	f := &v.Promise
 	if sent && f.mayGoOn() {
 		if ends {
-			_, err = s.client.EnableJob(p.ctx, collection, name, f.promise)
+			_, err = p.api().EnableJob(p.ctx, collection, name, f.promise)
 			return jobPath(collection, name) + "?done=resumed", err
 		}
-		_, err = s.client.DisableJob(p.ctx, collection, name, f.promise)
+		_, err = p.api().DisableJob(p.ctx, collection, name, f.promise)
 		return jobPath(collection, name) + "?done=paused", err
 	}
 	f.offer()
 	if f.Wrong != "" {
 		return "", nil
 	}
-	held, err := s.client.PreviewPause(p.ctx, collection, name, actionOf(ends), heldAs(f, ends))
+	held, err := p.api().PreviewPause(p.ctx, collection, name, actionOf(ends), heldAs(f, ends))
 	v.Held = heldOf(&held, f, zone)
 	return "", err
 }
@@ -154,7 +154,7 @@ func (s *Console) doResumeCollection(p *page) (string, error) { return s.pausing
 
 // pausingAll is pausing of a job collection.
 func (s *Console) pausingAll(p *page, ends, sent bool) (string, error) {
-	of, err := s.client.Collection(p.ctx, p.r.PathValue("collection"))
+	of, err := p.api().Collection(p.ctx, p.r.PathValue("collection"))
 	if err != nil {
 		return "", err
 	}
@@ -167,9 +167,9 @@ func (s *Console) pausingAll(p *page, ends, sent bool) (string, error) {
 	}
 	f := &v.Promise
 	if sent && f.mayGoOn() {
-		change, done := s.client.DisableCollectionAs, "paused"
+		change, done := p.api().DisableCollectionAs, "paused"
 		if ends {
-			change, done = s.client.EnableCollectionAs, "resumed"
+			change, done = p.api().EnableCollectionAs, "resumed"
 		}
 		operation, err := change(p.ctx, of.Name, f.promise)
 		if operation != nil {
@@ -181,7 +181,7 @@ func (s *Console) pausingAll(p *page, ends, sent bool) (string, error) {
 	if f.Wrong != "" {
 		return "", nil
 	}
-	found, err := s.client.PreviewCollectionPause(p.ctx, of.Name, actionOf(ends), heldAs(f, ends))
+	found, err := p.api().PreviewCollectionPause(p.ctx, of.Name, actionOf(ends), heldAs(f, ends))
 	v.Held = p.heldOfCollection(of.Name, &found, f)
 	return "", err
 }

@@ -146,7 +146,7 @@ func TestAReaderPausesNothing(t *testing.T) {
 	t.Parallel()
 	_, h := withJob(t, new(apitest.Memory))
 	b := browse(t, h, console.Options{Who: func(*http.Request) (console.Caller, error) {
-		return console.Caller{Known: true, May: func(a access.Action, _, _ string) bool { return access.Reader.Allows(a) }}, nil
+		return console.Caller{Known: true, May: func(a access.Action, _ access.Scope) bool { return access.Reader.Allows(a) }}, nil
 	}})
 	b.get(nightly).lacks("Pause…", "/pause")
 	b.get("/console/jobs/reports").lacks("/pause/")

@@ -193,5 +193,5 @@ func (s *Console) setZone(p *page) (string, error) {
 	http.SetCookie(p.w, &http.Cookie{
 		Name: name, Value: zone, Path: "/", MaxAge: 365 * 24 * 3600, HttpOnly: true, Secure: s.isSecure(p.r), SameSite: http.SameSiteLaxMode,
 	})
-	return cmp.Or(s.cameFrom(p.r), "/"), nil
+	return cmp.Or(s.cameFrom(p), "/"), nil
 }

@@ -77,7 +77,7 @@ func TestWhatMayNotBeTriedIsSaidInTheWordsOfTheAPI(t *testing.T) {
 	require.Contains(t, refused.text, "Nothing was sent: that is too often.")
 	require.Contains(t, refused.text, "https://example.com/mine", "what was written stays")
 
-	may := func(a access.Action, _, _ string) bool { return a != access.TryJobs }
+	may := func(a access.Action, _ access.Scope) bool { return a != access.TryJobs }
 	b = browse(t, h, console.Options{Who: func(*http.Request) (console.Caller, error) {
 		return console.Caller{Name: "w", ID: "w", Known: true, May: may}, nil
 	}})

@@ -46,7 +46,7 @@ func (p *page) when(j *client.JobProperties) (string, error) {
 	if text, ok := p.console.words.get(string(key)); ok {
 		return text, nil
 	}
-	found, err := preview(p.ctx, p.console.client, j, 1)
+	found, err := preview(p.ctx, p.api(), j, 1)
 	if client.StatusOf(err) == http.StatusBadRequest { // of a job that was stored when more was accepted
 		return "by a recurrence that would not be accepted any more", nil
 	}

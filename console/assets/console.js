@@ -7,6 +7,7 @@ const all = (q, of = document) => [...of.querySelectorAll(q)].map((e) => /** @ty
 /** @param {string} q @param {ParentNode} of @returns {any} */
 const one = (q, of = document) => of.querySelector(q);
 const root = document.body.dataset.root || '';
+const home = document.body.dataset.at || root; // in the resource group of the page
 const ahead = Number(document.body.dataset.now) - Date.now(); // of the server's clock
 
 // kept is the local storage, where the browser has one.
@@ -422,9 +423,9 @@ document.addEventListener('keydown', (e) => {
   before = e.key === 'g' ? 'g' : '';
   const row = at.closest('tr'), rows = all('main tbody a.name, main tbody th a');
   const to = /** @type {Record<string, string>} */ (goes)[key.slice(1)];
-  if (key[0] === 'g' && to) location.href = root + to;
+  if (key[0] === 'g' && to) location.href = home + to;
   else if (key === '/') one('main input[type=search], .find input').focus();
-  else if (key === '?') location.href = `${root}/about#keys`;
+  else if (key === '?') location.href = `${home}/about#keys`;
   else if (key === 'j' || key === 'k') {
     const now = rows.findIndex((a) => a.closest('tr') === row && row);
     rows[Math.max(0, Math.min(rows.length - 1, now + (key === 'j' ? 1 : now < 0 ? 1 : -1)))]?.focus();

@@ -373,13 +373,13 @@ func (m *Memory) History(_ context.Context, _ job.Key, p listing.Page) ([]job.Re
 
 // HistoryAcross returns Records as those of every job.
 func (m *Memory) HistoryAcross(
-	_ context.Context, _ listing.Scope, p listing.Page,
+	_ context.Context, of listing.Scope, p listing.Page,
 ) (found []listing.JobRecord, next string, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, j := range m.jobs {
 		for _, r := range m.Records {
-			if p.ShowsJob(j.Key) && p.Filter.MatchesRecord(&r) && p.Filter.MatchesName(j.Key.Name) {
+			if within(j.Key.Collection, of) && p.ShowsJob(j.Key) && p.Filter.MatchesRecord(&r) && p.Filter.MatchesName(j.Key.Name) {
 				found = append(found, listing.JobRecord{Key: j.Key, Record: r})
 			}
 		}

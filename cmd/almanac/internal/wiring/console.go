@@ -12,7 +12,6 @@ import (
 	"almanac/api/answer"
 	"almanac/api/guard"
 	"almanac/client"
-	"almanac/cmd/almanac/internal/settings"
 	"almanac/console"
 	"almanac/internal/ratelimit"
 )
@@ -84,8 +83,5 @@ func callerOf(who *access.Principal, policy func() *access.Policy) console.Calle
 		assignments = policy()
 	}
 	view := assignments.For(who)
-	may := func(action access.Action, collection, job string) bool {
-		return view.Allows(action, access.NewScope(settings.DefaultSubscription, settings.DefaultResourceGroup, collection, job))
-	}
-	return console.Caller{Name: cmp.Or(who.Name, who.ID()), ID: who.ID(), Known: true, May: may}
+	return console.Caller{Name: cmp.Or(who.Name, who.ID()), ID: who.ID(), Known: true, May: view.Allows}
 }

@@ -301,7 +301,7 @@ func (p *page) activityFilters(v *activityView, q url.Values) (chosen string) {
 // read before.
 func (p *page) causes(without *unreadJobs, of selection) ([]cause, error) {
 	byKind := make([][]cause, len(kinds))
-	err := each(len(kinds), func(i int) error {
+	read := func(i int) error {
 		if of.outcome != "" && of.outcome != kinds[i].choice {
 			return nil
 		}
@@ -316,7 +316,9 @@ func (p *page) causes(without *unreadJobs, of selection) ([]cause, error) {
 			byKind[i] = append(byKind[i], *c)
 		}
 		return err
-	})
+	}
+	err := read(0) // the API knows then of most jobs what the others need
+	err = cmp.Or(err, each(len(kinds)-1, func(i int) error { return read(i + 1) }))
 	return slices.Concat(byKind...), err
 }
 

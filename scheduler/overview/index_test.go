@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"almanac/activities"
 	"almanac/job"
 	"almanac/job/listing"
 	"almanac/job/timetable"
@@ -441,6 +442,33 @@ func TestOfManyJobsThoseAloneAreReadThatHaveWhatIsOutOfTheOrdinary(t *testing.T)
 			require.Less(t, w.described.Load()+w.reversed.Load(), int64(jobs/4), "those that came due lately, and those that were out of the ordinary")
 		})
 	}
+}
+
+func TestOfJobsThatAreHeldOnlyThoseAreReadThatHaveSentOrFailed(t *testing.T) {
+	t.Parallel()
+	const jobs = 100
+	w := newTown(t)
+	for i := range jobs {
+		k := w.add("c", fmt.Sprint("job", i), nil)
+		id := k.WorkflowID()
+		o := job.Outline{Created: noon.Add(-time.Hour), StartTime: job.NewTime(noon.Add(-time.Hour)), Recurrence: &job.Recurrence{Frequency: "minute"}}
+		outcome := job.OutcomeCompleted
+		switch w.pending[id] = (activities.Progress{}); i {
+		case 3: // its last attempt is under way
+			w.pending[id] = activities.Progress{Sent: 1}
+		case 4: // it waits for a retry
+			w.pending[id] = activities.Progress{Sent: 1, Attempts: []job.Attempt{{Outcome: job.OutcomeFailed}}}
+		case 5:
+			outcome, o.Irregular = job.OutcomeFailed, noon.Add(-time.Second)
+		}
+		w.outlines[id] = o
+		w.ran(k, noon.Add(-2*time.Second), 0, outcome)
+	}
+	page, _, err := w.overview(noon).HistoryAcross(t.Context(), ofC, listing.Page{Top: 100, Filter: listing.Filter{Status: job.OutcomeFailed}})
+	require.NoError(t, err)
+	require.Len(t, page, 1)
+	require.Equal(t, "job5", page[0].Key.Name)
+	require.EqualValues(t, 3, w.reversed.Load(), "histories")
 }
 
 func TestTheHistoriesOfAHerdAreReadOnce(t *testing.T) {

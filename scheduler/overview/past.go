@@ -11,6 +11,8 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
+	"almanac/activities"
+	"almanac/activities/lookups"
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/listing"
@@ -235,7 +237,7 @@ func (r *reading) describe(ctx context.Context, s *stream) bool {
 		return r.fail(ctx, s, err)
 	}
 	s.described, s.sure = found, true
-	if len(found.GetPendingActivities()) > 0 || found.GetPendingWorkflowTask() != nil {
+	if found.GetPendingWorkflowTask() != nil || !r.unsent(s.id, found) {
 		return true // the memo may not show what the history has
 	}
 	e := entry{read: now, quiet: now.Add(job.SettledAfter)} // what has begun is over
@@ -248,6 +250,21 @@ func (r *reading) describe(ctx context.Context, s *stream) bool {
 		s.bound = bound
 	}
 	return !s.bound.Before(r.token.From)
+}
+
+// unsent reports whether none of the activities of a job that have not ended has sent anything: they are held until
+// they are due, so that nothing of them is in the history.
+func (r *reading) unsent(id string, found *described) bool {
+	for _, a := range found.GetPendingActivities() {
+		if a.GetActivityType().GetName() != activities.TypeAction {
+			return false
+		}
+		p, err := lookups.ProgressOf(r.o.Converter, id, a)
+		if err != nil || p.Sent > 0 || len(p.Attempts) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // fail notes that a job could not be read, unless the time of the page is over, which is not the job's fault. It

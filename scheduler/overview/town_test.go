@@ -61,13 +61,14 @@ type town struct {
 	runs     map[string][]*historypb.History // by workflow ID, oldest first
 	failed   map[string]string               // by workflow ID, the newest run with a failure
 
-	outlines    map[string]job.Outline // in memos, by workflow ID
-	outlined    map[string]time.Time   // when the memos got them, by workflow ID; lists do not tell it of others
-	undescribed string                 // the workflow that the server does not describe, by ID
-	busy        map[string]bool        // workflows with a pending activity, by ID
-	unlisted    map[string]bool        // workflows that Temporal's lists lack, by ID
-	twice       map[string]bool        // workflows that Temporal's lists have with two runs, by ID
-	unlist      bool                   // Temporal lists nothing
+	outlines    map[string]job.Outline         // in memos, by workflow ID
+	outlined    map[string]time.Time           // when the memos got them, by workflow ID; lists do not tell it of others
+	undescribed string                         // the workflow that the server does not describe, by ID
+	busy        map[string]bool                // workflows with a pending activity, by ID
+	pending     map[string]activities.Progress // of a pending activity of the action, by ID of the workflow
+	unlisted    map[string]bool                // workflows that Temporal's lists lack, by ID
+	twice       map[string]bool                // workflows that Temporal's lists have with two runs, by ID
+	unlist      bool                           // Temporal lists nothing
 	// Temporal's lists do not tell when outlines of jobs have changed whose names end in 7
 	older  bool
 	untold bool   // nor of any job
@@ -80,7 +81,7 @@ func newTown(t testing.TB) *town {
 	return &town{
 		t: t, names: map[string][]string{}, disabled: map[string]bool{}, broken: map[string]bool{},
 		jobs: map[string]job.Job{}, runs: map[string][]*historypb.History{}, failed: map[string]string{},
-		outlines: map[string]job.Outline{}, outlined: map[string]time.Time{}, busy: map[string]bool{}, unlisted: map[string]bool{}, twice: map[string]bool{},
+		outlines: map[string]job.Outline{}, outlined: map[string]time.Time{}, busy: map[string]bool{}, pending: map[string]activities.Progress{}, unlisted: map[string]bool{}, twice: map[string]bool{},
 	}
 }
 
@@ -278,6 +279,11 @@ func (w *town) DescribeWorkflowExecution(_ context.Context, id, run string) (*wo
 	}, WorkflowExtendedInfo: &workflow.WorkflowExecutionExtendedInfo{OriginalStartTime: last.Events[0].EventTime}}
 	if w.busy[id] {
 		found.PendingActivities = []*workflow.PendingActivityInfo{{ActivityId: "1"}}
+	}
+	if p, ok := w.pending[id]; ok {
+		found.PendingActivities = append(found.PendingActivities, &workflow.PendingActivityInfo{
+			ActivityId: "2", ActivityType: &common.ActivityType{Name: activities.TypeAction}, HeartbeatDetails: payloads(w.t, p),
+		})
 	}
 	return found, nil
 }

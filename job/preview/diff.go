@@ -125,9 +125,11 @@ func (c Change) After() ([]time.Time, bool, error) {
 	case !final && timing && wasActive:
 		return c.Before()
 	}
-	// what is nominally past is decided: it does not run again because calendars would move it to a day to come
-	decided := &calendars.Memory{Until: c.Now.UTC().Truncate(time.Second)}
-	all, err := timetable.With(&c.New, c.Job.Created, c.Uses, c.Now, decided)
+	decided, err := c.decided()
+	if err != nil {
+		return nil, false, err
+	}
+	all, err := timetable.With(&c.New, c.Job.Created, c.Uses, c.Now.Truncate(time.Second), decided)
 	if err != nil {
 		return nil, false, err
 	}
@@ -141,6 +143,24 @@ func (c Change) After() ([]time.Time, bool, error) {
 		next, ok = all.From(later(c.Now.Truncate(time.Second), c.Job.Decided.Add(time.Second)))
 	}
 	return c.take(all, nil, next, ok, left(&c.New, c.Job.Started))
+}
+
+// decided returns which nominal times are decided, whatever calendars the job gets.
+func (c Change) decided() (*calendars.Memory, error) {
+	m := &calendars.Memory{Until: c.Job.Decided, Anew: true}
+	if c.Job.Memory != nil {
+		m.Early = c.Job.Memory.Early
+	}
+	if !c.Job.Definition.Recurrence.ByCalendars() {
+		return m, nil
+	}
+	old, err := timetable.OfJob(&c.Job, c.WasUses)
+	if err != nil {
+		return nil, err
+	}
+	m = old.Memory(c.Now.Truncate(time.Second))
+	m.Anew = true
+	return m, nil
 }
 
 // active reports whether a job runs by a definition.

@@ -167,7 +167,7 @@ func (t *Timetable) lastBy(by int64) (time.Time, bool) {
 }
 
 // With returns the timetable of a stored definition by its calendars, which are nil if it names none: see [Nominal] and
-// [Timetable.By]. Without those that it names, the error is [ErrCalendars].
+// [Timetable.By]; without calendars, see [Timetable.Except]. Without those that it names, the error is [ErrCalendars].
 func With(
 	d *job.Definition, created time.Time, uses []calendars.Use, made time.Time, m *calendars.Memory,
 ) (*Timetable, error) {
@@ -178,8 +178,26 @@ func With(
 	if err != nil {
 		return nil, err
 	}
+	if len(uses) == 0 && m != nil {
+		return t.Except(m.Early), nil
+	}
 	return t.By(uses, made, m), nil
 }
+
+// Except returns the timetable of nominal times without those that an earlier plan by calendars made due before them:
+// they are decided, although they are to come.
+func (t *Timetable) Except(early []calendars.Identity) *Timetable {
+	rest := *t
+	rest.decided = nil
+	for _, i := range early {
+		if !i.Nominal.IsZero() {
+			rest.decided = append(rest.decided, i.Nominal.Unix())
+		}
+	}
+	return &rest
+}
+
+func (t *Timetable) isDecided(nominal int64) bool { return slices.Contains(t.decided, nominal) }
 
 // ByNominal returns what calendars make of the occurrence that is nominally due at a time; false if there is none.
 func (t *Timetable) ByNominal(at time.Time) (calendars.Occurrence, bool) {
@@ -200,8 +218,9 @@ func (t *Timetable) ByNominal(at time.Time) (calendars.Occurrence, bool) {
 
 // OfJob returns the timetable from now on of a job that exists, by its calendars as its workflow does; see [With].
 func OfJob(j *job.Job, uses []calendars.Use) (*Timetable, error) {
-	if j.Made.IsZero() {
-		return With(&j.Definition, j.Created, uses, j.Created, nil)
+	made := j.Made
+	if made.IsZero() {
+		made = j.Created
 	}
-	return With(&j.Definition, j.Created, uses, j.Made, j.Memory)
+	return With(&j.Definition, j.Created, uses, made, j.Memory)
 }

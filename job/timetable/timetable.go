@@ -34,6 +34,7 @@ type Timetable struct {
 	count    int
 	skipped  []int64          // in order
 	windows  []job.SkipWindow // times in which every occurrence is skipped, apart and in order
+	decided  []int64          // nominal times that calendars made due before them, and that are decided
 	zone     string           // name of the time zone; "": UTC
 	plan     *calendars.Plan  // by calendars; nil: it has none, and due times are nominal
 	numbered []calendars.Numbered
@@ -320,7 +321,7 @@ func (t *Timetable) window(at time.Time) *job.SkipWindow {
 func (t *Timetable) FromAnchor() *Timetable {
 	all := *t
 	all.created = min(t.created, t.start)
-	all.skipped, all.windows = nil, nil
+	all.skipped, all.windows, all.decided = nil, nil, nil
 	return &all
 }
 
@@ -369,11 +370,14 @@ func (t *Timetable) last(by int64) (time.Time, bool) {
 	once := max(t.start, t.created)
 	if t.schedule != nil {
 		if last, ok := t.schedule.Prev(time.Unix(to, 1)); ok && last.Unix() >= t.earliest() {
+			if t.isDecided(last.Unix()) {
+				return t.last(last.Unix() - 1)
+			}
 			return last, true
 		}
 		once = t.created
 	}
-	if once > to || t.schedule != nil && !t.atOnce {
+	if once > to || t.schedule != nil && !t.atOnce || t.isDecided(once) {
 		return time.Time{}, false
 	}
 	return time.Unix(once, 0).UTC(), true
@@ -385,7 +389,7 @@ func (t *Timetable) last(by int64) (time.Time, bool) {
 // The fraction of at is cut off, so that an instant in at's own second counts.
 func (t *Timetable) From(at time.Time) (time.Time, bool) {
 	if t.schedule == nil {
-		return t.kept(t.until(time.Unix(t.start, 0).UTC(), t.start >= at.Unix()))
+		return t.kept(t.once(t.start, at.Unix()))
 	}
 	return t.kept(t.scheduled(at.Unix()))
 }
@@ -484,8 +488,7 @@ func (t *Timetable) due(from int64) (time.Time, bool) {
 	from = max(from, t.created)
 	switch {
 	case t.schedule == nil:
-		once := max(t.start, t.created)
-		return t.until(time.Unix(once, 0).UTC(), once >= from)
+		return t.once(max(t.start, t.created), from)
 	case t.atOnce && from == t.created:
 		return t.until(time.Unix(t.created, 0).UTC(), true)
 	case t.later:
@@ -504,7 +507,18 @@ func (t *Timetable) scheduled(from int64) (time.Time, bool) {
 		_, due, ok := t.plan.Due(time.Unix(from-1, 0))
 		return due, ok
 	}
-	return t.until(t.schedule.Next(time.Unix(from-1, 0)))
+	for {
+		next, ok := t.until(t.schedule.Next(time.Unix(from-1, 0)))
+		if !ok || !t.isDecided(next.Unix()) {
+			return next, ok
+		}
+		from = next.Unix() + 1
+	}
+}
+
+// once returns the occurrence of a job that runs once, unless it is before from.
+func (t *Timetable) once(at, from int64) (time.Time, bool) {
+	return t.until(time.Unix(at, 0).UTC(), at >= from && !t.isDecided(at))
 }
 
 // until drops an occurrence that is none or comes after the end.

@@ -19,6 +19,9 @@ type Memory struct {
 	Late  []Identity `json:"late,omitempty"` // but not these, which are due later
 	// Early are decided, too: those that were due earlier, and working days of this month and later ones.
 	Early []Identity `json:"early,omitempty"`
+	// the schedule is another one from then on, or begins again: what it has nominally due between Until and the plan was
+	// not planned before, nor working days by number
+	Anew bool `json:"anew,omitempty"`
 }
 
 // known is the identity as the plan has it.
@@ -60,7 +63,7 @@ func Continue(in Input, at time.Time, m Memory) *Plan {
 	p := NewPlan(in, at)
 	p.before = map[identity]fate{}
 	p.until, p.month = m.Until.Unix(), date(m.Until.Unix(), p.uses.zone).month()
-	p.remembers = true
+	p.remembers, p.anew = true, m.Anew
 	for _, i := range m.Late {
 		p.before[i.known()] = fate{}
 	}
@@ -74,8 +77,12 @@ func Continue(in Input, at time.Time, m Memory) *Plan {
 // fateOf returns what an earlier plan says of an occurrence, and whether it knew it.
 func (p *Plan) fateOf(o *one) (fate, bool) {
 	before, known := p.before[o.id]
-	if known || !p.remembers {
+	switch {
+	case known || !p.remembers:
 		return before, known
+	case p.anew:
+		decided := o.nominal <= p.until
+		return fate{decided: decided}, decided || o.nominal >= p.at
 	}
 	if o.id.number != 0 {
 		return fate{decided: o.id.month < p.month}, true

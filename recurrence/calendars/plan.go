@@ -79,6 +79,7 @@ type Plan struct {
 
 	// of a plan that continues by a memory, whose before has exceptions: what else is decided
 	remembers bool
+	anew      bool // by another schedule
 	until     int64
 	month     int
 	moves     bool
@@ -191,7 +192,7 @@ func (p *Plan) byCalendars(t int64) *one {
 	day := date(t, p.uses.zone)
 	p.identify(o, day)
 	before, known := p.fateOf(o)
-	if known && before.decided || p.before != nil && !known && t < p.at {
+	if known && before.decided || p.before != nil && !p.anew && !known && t < p.at {
 		o.discarded = true
 		return o
 	}

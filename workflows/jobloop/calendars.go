@@ -105,20 +105,10 @@ func (g *generator) complete(ctx workflow.Context, r *plan.Request) {
 	if !g.Definition.Recurrence.ByCalendars() || r.By != nil {
 		return
 	}
-	at := execution.Later(g.Decided, workflow.Now(ctx).Truncate(time.Second))
-	if n := len(g.Plan.Due); !g.Plan.Done { // what comes after the plan is not known
-		known := g.Decided
-		if n > 0 {
-			known = execution.Later(known, g.Plan.Due[n-1])
-		}
-		if at.After(known) {
-			at = known
-		}
-	}
-	early := g.Plan.EarlyAt(at)
+	at := g.decidedBy(workflow.Now(ctx))
 	r.By = &plan.ByCalendars{
 		Scope: g.Key.Collection, Of: g.Plan.Calendars, Made: g.Plan.Made, Memory: g.Plan.Memory, Noted: g.Plan.Noted,
-		At: at, Then: g.Plan.MemoryAt(at, early), Early: early,
+		At: at, Then: g.Plan.MemoryAt(at, g.Plan.EarlyAt(at)),
 	}
 	for _, due := range g.Plan.Due {
 		if due.After(at) {
@@ -130,6 +120,19 @@ func (g *generator) complete(ctx workflow.Context, r *plan.Request) {
 		}
 		r.By.Kept = append(r.By.Kept, n)
 	}
+}
+
+// decidedBy returns the time up to which it is known now what is decided: what comes after the plan is not.
+func (g *generator) decidedBy(now time.Time) time.Time {
+	at := execution.Later(g.Decided, now.Truncate(time.Second))
+	if g.Plan.Done {
+		return at
+	}
+	known := g.Decided
+	if n := len(g.Plan.Due); n > 0 {
+		known = execution.Later(known, g.Plan.Due[n-1])
+	}
+	return earlier(at, known)
 }
 
 // recordBy is record for a job with calendars. The caller has the turn, so that no request changes the job meanwhile;
@@ -207,6 +210,27 @@ func (g *generator) noteByCalendar(ctx workflow.Context, d *plan.Dropped) {
 	for due := range d.All() {
 		g.Recent.Add(job.Mark{Due: due, Outcome: d.Outcome, Late: -1}, workflow.Now(ctx))
 	}
+}
+
+// dropLate records the occurrences that calendars made due later, and that are past by a rule without calendars, by
+// which the job goes on: they do not run.
+func (g *generator) dropLate(ctx workflow.Context) {
+	now := workflow.Now(ctx).Truncate(time.Second)
+	var late []time.Time
+	for _, n := range g.Plan.Notes {
+		if n.Due.After(now) && !n.Nominal.After(now) {
+			late = append(late, n.Nominal)
+		}
+	}
+	if len(late) == 0 {
+		return
+	}
+	slices.SortFunc(late, time.Time.Compare)
+	d := &plan.Dropped{Outcome: job.OutcomeCancelled, Why: job.WhyJobChanged}
+	for _, nominal := range late {
+		d.Add(nominal)
+	}
+	g.note(ctx, d)
 }
 
 // uncovered reports whether the plan does not say yet what calendars drop from now on, although it has occurrences later.

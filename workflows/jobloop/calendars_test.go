@@ -18,9 +18,10 @@ import (
 
 // A shelf is a calendar SE with free weekends, as it is read at a time. New Year's Day of 2026 is a Thursday.
 type shelf struct {
-	version int
-	off     []string
-	broken  error
+	version  int
+	off      []string
+	weekdays bool // it has no free weekends
+	broken   error
 }
 
 // put changes the calendar, and tells the job.
@@ -39,6 +40,9 @@ func (s *shelf) read(_ context.Context, r *plan.Request) (*plan.Calendars, error
 		return nil, s.broken
 	}
 	c := job.Calendar{WeekendDays: []string{"saturday", "sunday"}}
+	if s.weekdays {
+		c.WeekendDays = []string{}
+	}
 	for _, d := range s.off {
 		c.Days = append(c.Days, job.NamedDay{Date: d, Name: "off"})
 	}

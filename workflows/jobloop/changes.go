@@ -69,6 +69,12 @@ func (j *loop) replaceAs(ctx workflow.Context, d job.Definition, text string, p 
 	if !wasActive && !final && !timing {
 		j.dropHeld(ctx, d.Recurrence != nil)
 	}
+	if !timing {
+		if wasActive && !d.Recurrence.ByCalendars() {
+			j.generator.dropLate(ctx)
+		}
+		j.generator.forget(ctx)
+	}
 	before := j.DisabledBy
 	j.noteDisabling(ctx, d.State, p, wasActive)
 	shown, notifications := j.Definition.State, j.Definition.Notifications

@@ -190,6 +190,7 @@ func (j *loop) putBack(ctx workflow.Context, e *execution.Execution) {
 		return
 	}
 	j.Last, j.Decided = e.Undo.Last, e.Undo.Decided
+	j.Plan.Undecide(e.Nominal(), e.Identity)
 	j.Plan.Due = slices.Insert(j.Plan.Due, 0, e.Planned())
 	j.noteAgain(e)
 	j.notePutOff(e.Planned(), e.PutOff)

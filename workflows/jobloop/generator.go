@@ -47,7 +47,7 @@ func (g *generator) request(step plan.Step, from time.Time) *plan.Request {
 	return &plan.Request{
 		Created: g.Created, StartTime: g.Definition.StartTime, Recurrence: g.Definition.Recurrence,
 		Local: g.Definition.Local, Skips: g.Skips, SkipWindows: g.SkipWindows, SkipsNoted: g.SkipsNoted,
-		Zone: g.Plan.Zone, Times: g.remembered(), Next: next, Step: step, From: from,
+		Zone: g.Plan.Zone, Times: g.remembered(), Next: next, Step: step, From: from, Early: g.Plan.EarlyAt(g.Decided),
 	}
 }
 
@@ -89,7 +89,7 @@ func (g *generator) take(ctx workflow.Context, r *plan.Request, answer plan.Plan
 	if d := answer.Dropped; d != nil {
 		decided = execution.Later(decided, d.Last)
 	}
-	answer.Early = g.Plan.EarlyAt(decided)
+	answer.Early = answer.EarlyAt(decided)
 	g.Plan = answer
 	g.Plan.Dropped, g.Plan.Moved, g.Plan.Released = nil, nil, nil // they are in the history; the next run does not need them
 	if m := answer.Moved; m != nil {
@@ -159,6 +159,11 @@ func (g *generator) catchUp(ctx workflow.Context, due, now time.Time) {
 func (g *generator) noteCancelled(ctx workflow.Context, due time.Time, repeat int, why string) {
 	d := &plan.Dropped{Outcome: job.OutcomeCancelled, Why: why, Repeat: repeat}
 	d.Add(due)
+	g.note(ctx, d)
+}
+
+// note records occurrences that were not run, and says so.
+func (g *generator) note(ctx workflow.Context, d *plan.Dropped) {
 	workflow.SideEffect(ctx, func(workflow.Context) any { return plan.Plan{Dropped: d} })
 	g.noteDropped(ctx, d)
 }
@@ -184,20 +189,32 @@ func (g *generator) replan(ctx workflow.Context, enabled bool) {
 		g.record(ctx, g.request(plan.StepAfter, g.Decided))
 		return
 	}
-	if before := workflow.Now(ctx).Truncate(time.Second).Add(-time.Second); before.After(g.Decided) {
+	g.forget(ctx) // while another worker is asked, nothing is planned
+	if before := g.Plan.Noted; before.After(g.Decided) {
 		g.Decided = before
 	}
 	if len(g.Skips)+len(g.SkipWindows) > 0 {
 		g.SkipsNoted = g.Decided // those that came due while nothing ran have no entry
 	}
-	r := g.request(plan.StepAnew, g.Decided)
-	g.complete(ctx, r)
-	// while another worker is asked, nothing is planned
-	g.Plan = plan.Plan{Zone: g.Plan.Zone, Skipped: g.Plan.Skipped, MoreSkipped: g.Plan.MoreSkipped, Early: g.Plan.EarlyAt(g.Decided)}
-	if r.By != nil {
-		g.Plan.Made, g.Plan.Noted = g.Decided.Add(time.Second), g.Decided
+	g.record(ctx, g.request(plan.StepAnew, g.Decided))
+}
+
+// forget forgets what is planned, since the schedule is another one from now on, or begins again. What is decided stays
+// so, whatever calendars the job has had or gets: a run that was due before its nominal time is not made again at that,
+// and one that was made at it is not moved to a later day.
+func (g *generator) forget(ctx workflow.Context) {
+	after := execution.Later(g.Decided, workflow.Now(ctx).Truncate(time.Second).Add(-time.Second))
+	decided := g.Decided
+	g.asked = nil
+	switch m := g.Plan.Memory; {
+	case len(g.Plan.Calendars) > 0:
+		decided = g.decidedBy(workflow.Now(ctx))
+	case m != nil && m.Anew && g.Plan.Noted.Equal(after):
+		return // nothing came due since
+	case m != nil && m.Anew:
+		decided = m.Until // nothing was planned since
 	}
-	g.record(ctx, r)
+	g.Plan = g.Plan.Anew(decided, after)
 }
 
 // earlier returns the earlier of two times, of which zero stands for never.

@@ -183,8 +183,7 @@ func (g *generator) noteListed(ctx workflow.Context, now time.Time) {
 		}
 	}
 	g.Plan.Skipped, g.SkipsNoted = g.Plan.Skipped[d.Count:], d.Last
-	workflow.SideEffect(ctx, func(workflow.Context) any { return plan.Plan{Dropped: d} })
-	g.noteDropped(ctx, d)
+	g.note(ctx, d)
 }
 
 // nextSkipped returns when the next skipped occurrence is due that has no entry; zero if none is, or if another worker

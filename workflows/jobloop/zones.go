@@ -77,6 +77,7 @@ func (g *generator) renewed(r *plan.Request) *plan.Request {
 	now.Zone, now.Skips, now.Times = g.Plan.Zone, g.Skips, g.remembered()
 	now.SkipWindows, now.SkipsNoted = g.SkipWindows, g.SkipsNoted
 	now.Next, _ = g.Next()
+	now.Early = g.Plan.EarlyAt(g.Decided)
 	if r.Step == plan.StepAfter || r.Step == plan.StepSkipped {
 		now.From = g.Decided
 	}

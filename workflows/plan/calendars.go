@@ -41,10 +41,9 @@ type ByCalendars struct {
 	Memory *calendars.Memory `json:"memory,omitempty"`
 	Noted  time.Time         `json:"noted,omitzero"`
 
-	At    time.Time            `json:"at,omitzero"`     // when a plan by other versions follows
-	Then  *calendars.Memory    `json:"then,omitempty"`  // what is decided at that time
-	Kept  []Note               `json:"kept,omitempty"`  // what was due by then
-	Early []calendars.Identity `json:"early,omitempty"` // of StepAnew: decided ones that are nominally due later
+	At   time.Time         `json:"at,omitzero"`    // when a plan by other versions follows
+	Then *calendars.Memory `json:"then,omitempty"` // what is decided at that time
+	Kept []Note            `json:"kept,omitempty"` // what was due by then
 }
 
 // A Note is what calendars say of a planned occurrence. One without a note is due at its nominal time.
@@ -80,19 +79,15 @@ const (
 	mostLate = 1440
 )
 
-// settle returns the timetable by calendars, and completes these. The plan is made anew, follows on the one before since
-// the calendars have changed, or goes on as it was.
-func (r *Request) settle(t *timetable.Timetable, c *Calendars, from time.Time) *timetable.Timetable {
+// settle returns the timetable by calendars, and completes these. The plan follows on the one before since the calendars
+// have changed, or goes on as it was.
+func (r *Request) settle(t *timetable.Timetable, c *Calendars) *timetable.Timetable {
 	by := r.By
 	switch {
 	case by == nil:
 		return t.By(c.Uses, c.Made, c.Memory)
 	case r.Step == StepFirst:
 		return t.By(c.Uses, r.Created, nil)
-	case r.Step == StepAnew:
-		c.Made = from.Add(time.Second)
-		c.Memory = &calendars.Memory{Until: from, Early: by.Early, Late: t.By(c.Uses, c.Made, nil).Late(from, mostLate)}
-		return t.By(c.Uses, c.Made, c.Memory)
 	case r.changed(c):
 		c.Made, c.Memory = by.At.Add(time.Second), by.Then
 	default:
@@ -247,12 +242,68 @@ func (p *Plan) EarlyAt(at time.Time) (early []calendars.Identity) {
 	for _, i := range p.Early {
 		add(i)
 	}
+	if p.Memory != nil {
+		for _, i := range p.Memory.Early {
+			add(i)
+		}
+	}
 	for i := range p.Notes {
 		if n := &p.Notes[i]; !n.Due.After(at) {
 			add(p.Identity(n.Due))
+			add(calendars.Identity{Nominal: n.Nominal.UTC()}) // for a schedule without numbers
 		}
 	}
 	return early
+}
+
+// Anew returns the plan of a job whose schedule is another one after a time, or begins again, until that is planned. It
+// has nothing but what is remembered: which nominal times are decided, at a time that is not later.
+func (p *Plan) Anew(decided, after time.Time) Plan {
+	m := p.MemoryAt(decided, p.EarlyAt(decided))
+	m.Anew = true
+	return Plan{
+		Zone: p.Zone, Skipped: p.Skipped, MoreSkipped: p.MoreSkipped,
+		Early: p.EarlyAt(after), Memory: m, Made: after.Add(time.Second), Noted: after,
+	}
+}
+
+// moved returns the request by calendars with other nominal times, since the zone has other rules.
+func (by *ByCalendars) moved(move func(time.Time) time.Time) *ByCalendars {
+	if by == nil {
+		return nil
+	}
+	other := *by
+	for _, m := range []**calendars.Memory{&other.Memory, &other.Then} {
+		if was := *m; was != nil {
+			*m = &calendars.Memory{
+				Until: was.Until, Anew: was.Anew,
+				Early: movedIdentities(was.Early, move), Late: movedIdentities(was.Late, move),
+			}
+		}
+	}
+	return &other
+}
+
+func movedIdentities(all []calendars.Identity, move func(time.Time) time.Time) (other []calendars.Identity) {
+	for _, i := range all {
+		i.Nominal = move(i.Nominal)
+		other = append(other, i)
+	}
+	return other
+}
+
+// remembered returns the nominal times that a plan remembers.
+func (p *Plan) remembered() (all []time.Time) {
+	lists := [][]calendars.Identity{p.Early, p.Late}
+	if p.Memory != nil {
+		lists = append(lists, p.Memory.Early, p.Memory.Late)
+	}
+	for _, list := range lists {
+		for _, i := range list {
+			all = append(all, i.Nominal)
+		}
+	}
+	return all
 }
 
 // MemoryAt returns what is decided at a time, which is not after the last planned occurrence, for a plan that is made
@@ -280,4 +331,32 @@ func (p *Plan) MemoryAt(at time.Time, early []calendars.Identity) *calendars.Mem
 		late(i)
 	}
 	return m
+}
+
+// Undecide notes that an occurrence is not decided after all, which has a nominal time and perhaps a number.
+func (p *Plan) Undecide(nominal time.Time, known *calendars.Identity) {
+	without := func(early []calendars.Identity) []calendars.Identity {
+		return slices.DeleteFunc(slices.Clone(early), func(i calendars.Identity) bool {
+			return i.Number == 0 && i.Nominal.Equal(nominal) || known != nil && i == *known
+		})
+	}
+	p.Early = without(p.Early)
+	if p.Memory != nil {
+		m := *p.Memory
+		m.Early = without(m.Early)
+		p.Memory = &m
+	}
+}
+
+// Over returns the plan of a job that is over at a time, whose occurrences are decided up to another one. It remembers
+// what is decided, for a job that goes on by another schedule.
+func (p *Plan) Over(decided, now time.Time) Plan {
+	over := Plan{Done: true, Zone: p.Zone, Early: p.EarlyAt(decided)}
+	if len(p.Calendars)+len(over.Early) > 0 {
+		if now.After(decided) {
+			decided = now
+		}
+		over.Memory = &calendars.Memory{Until: decided.UTC(), Early: over.Early, Anew: true}
+	}
+	return over
 }

@@ -5,6 +5,7 @@ import (
 
 	"almanac/job"
 	"almanac/job/timetable"
+	"almanac/recurrence/calendars"
 )
 
 // A Request asks for a plan. It has all that the answer depends on but the time zones of the worker that answers.
@@ -35,6 +36,8 @@ type Request struct {
 	AtOnce  int           `json:"atOnce,omitempty"`  // of StepRelease: how many of them at once
 
 	By *ByCalendars `json:"by,omitempty"` // nil: the job has no calendars
+	// what is decided and nominally due after From, since calendars made it due earlier; see [Plan.EarlyAt]
+	Early []calendars.Identity `json:"early,omitempty"`
 }
 
 // A Step is what is planned.
@@ -77,18 +80,28 @@ func (r *Request) answer(c *Calendars) (Plan, error) {
 			return p.Resume(t, r.Zone.offset(t))
 		}
 	}
-	from := move(r.From)
+	from, early := move(r.From), r.Early
+	if other {
+		asked := *r
+		early, asked.By = movedIdentities(early, move), r.By.moved(move)
+		r = &asked
+	}
 	if !from.IsZero() {
 		p = p.Since(from)
 	}
 	if c != nil {
-		p = r.settle(p, c, from)
+		p = r.settle(p, c)
+	} else if len(early) > 0 {
+		p = p.Except(early)
 	}
 	p = p.Without(moved(r.Skips, move), movedWindows(r.SkipWindows, move)...)
 	out, noted := r.step(p, from), move(r.SkipsNoted)
 	if c != nil {
 		out.annotate(p, c, from, r.noted(from))
+	} else if len(early) > 0 { // for readers of the job
+		out.Memory = &calendars.Memory{Until: from, Early: early}
 	}
+	out.Early = early
 	if r.Step == StepSkipped {
 		if out.Dropped = sweepSkipped(p, noted, r.Until); out.Dropped != nil {
 			noted = out.Dropped.Last
@@ -115,6 +128,7 @@ func (r *Request) answer(c *Calendars) (Plan, error) {
 		zone.Release = max(zone.Release, r.Zone.Release)
 	}
 	times := append(append(moved(r.Times, move), from), out.Due...)
+	times = append(times, out.remembered()...)
 	for i := range out.Notes {
 		times = append(times, out.Notes[i].Nominal)
 	}

@@ -76,7 +76,9 @@ func (r *Request) Skip(q SkipQuestion, c *Calendars) (SkipAnswer, error) {
 		return SkipAnswer{Replan: true}, nil
 	}
 	if c != nil {
-		all = r.settle(all, c, r.From)
+		all = r.settle(all, c)
+	} else if len(r.Early) > 0 {
+		all = all.Except(r.Early)
 	}
 	if zone := r.zone(all); zone != nil && r.Zone != nil && zone.Name == r.Zone.Name && zone.Rules != r.Zone.Rules {
 		if zone.Release < r.Zone.Release {

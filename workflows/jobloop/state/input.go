@@ -330,5 +330,5 @@ func (in *Input) Finish(now time.Time) {
 	if r := in.Definition.Recurrence; r != nil && r.Count > 0 {
 		in.TimetableChanged(now)
 	}
-	in.Plan = plan.Plan{Done: true, Zone: in.Plan.Zone}
+	in.Plan = in.Plan.Over(in.Decided, now)
 }

@@ -18,10 +18,23 @@ func (t *Timetable) IsSkipped(at time.Time) bool {
 	return ok && next.Equal(at) && (t.window(at) != nil || slices.Contains(t.skipped, at.Unix()))
 }
 
-// HasAny reports whether an occurrence is due in a window, skipped or not.
-func (t *Timetable) HasAny(w job.SkipWindow) bool {
-	next, ok := t.due(ceil(w.From))
-	return ok && next.Before(w.Until)
+// HasAny reports whether an occurrence after a time is in a window, skipped or not: its nominal time is.
+func (t *Timetable) HasAny(w job.SkipWindow, after time.Time) bool {
+	from := max(ceil(w.From.Add(-t.Reach())), after.Unix()+1)
+	for next, ok := t.due(from); ok && next.Before(w.Until.Add(t.Reach())); next, ok = t.due(next.Unix() + 1) {
+		if w.Has(t.Nominal(next)) {
+			return true
+		}
+	}
+	return false
+}
+
+// Reach returns how far the due time of an occurrence may be from its nominal time.
+func (t *Timetable) Reach() time.Duration {
+	if t.plan == nil || !t.moves {
+		return 0
+	}
+	return (calendars.MaxReach + 1) * 24 * time.Hour
 }
 
 // Skipped returns the occurrences after at that are skipped, in order. To find the next one it looks for an occurrence

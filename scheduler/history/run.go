@@ -332,11 +332,11 @@ func (r *runReader) marker(e *history.HistoryEvent) {
 // decision; the records start at it, 100 ns apart.
 func dropped(d *plan.Dropped, at time.Time) []job.Record {
 	var records []job.Record
-	var by *job.ByCalendars
-	if d.Calendar != nil {
-		by = &job.ByCalendars{Calendars: []job.CalendarDay{*d.Calendar}}
-	}
 	add := func(due time.Time, rest *job.Rest, message string) {
+		by := d.Note(due).ByCalendars()
+		if d.Calendar != nil {
+			by = &job.ByCalendars{Calendars: []job.CalendarDay{*d.Calendar}}
+		}
 		at = at.Add(-100 * time.Nanosecond) // the resolution of IDs in the history
 		records = append(records, job.Record{
 			Execution: job.Execution{Due: due, Repeat: d.Repeat, ActionName: job.MainAction, By: by},

@@ -78,7 +78,7 @@ func (j *loop) runAction(ctx workflow.Context, e *execution.Execution, action jo
 			return nil
 		case e.Phase >= execution.Withdrawing && (e.Sent || end.How != activities.Unsent && !cancelled):
 			if unrecorded == lookups.MayBeSent {
-				j.generator.noteCancelled(ctx, e.Due, 0, job.WhyChangedBeforeRetry)
+				j.generator.noteCancelled(ctx, e, 0, job.WhyChangedBeforeRetry)
 			}
 			return end.Err
 		case e.Phase >= execution.Withdrawing:

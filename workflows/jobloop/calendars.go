@@ -216,20 +216,22 @@ func (g *generator) noteByCalendar(ctx workflow.Context, d *plan.Dropped) {
 // which the job goes on: they do not run.
 func (g *generator) dropLate(ctx workflow.Context) {
 	now := workflow.Now(ctx).Truncate(time.Second)
-	var late []time.Time
+	var late []plan.Note
 	for _, n := range g.Plan.Notes {
 		if n.Due.After(now) && !n.Nominal.After(now) {
-			late = append(late, n.Nominal)
+			n.Due = n.Nominal
+			late = append(late, n)
 		}
 	}
 	if len(late) == 0 {
 		return
 	}
-	slices.SortFunc(late, time.Time.Compare)
+	slices.SortFunc(late, func(a, b plan.Note) int { return a.Due.Compare(b.Due) })
 	d := &plan.Dropped{Outcome: job.OutcomeCancelled, Why: job.WhyJobChanged}
-	for _, nominal := range late {
-		d.Add(nominal)
+	for _, n := range late {
+		d.Add(n.Due)
 	}
+	d.Notes = late[max(0, len(late)-len(d.Newest)):]
 	g.note(ctx, d)
 }
 
@@ -304,23 +306,18 @@ func (j *loop) occurrence(due time.Time) string {
 }
 
 // byCalendars returns what calendars say of an occurrence, for its execution; nil: nothing.
-func (j *loop) byCalendars(due time.Time) *job.ByCalendars {
-	n := j.Plan.Note(due)
-	if n == nil || n.Due.Equal(n.Nominal) && n.Calendar == nil && len(n.Beyond) == 0 {
-		return nil
-	}
-	by := &job.ByCalendars{Nominal: n.Nominal, BeyondHorizon: n.Beyond}
-	if n.Calendar != nil {
-		by.Calendars = []job.CalendarDay{*n.Calendar}
-	}
-	return by
-}
+func (j *loop) byCalendars(due time.Time) *job.ByCalendars { return j.Plan.Note(due).ByCalendars() }
 
 // noteAgain notes what calendars say of an occurrence that returns to the plan, which may have been made since.
 func (j *loop) noteAgain(e *execution.Execution) {
 	if e.By == nil && e.Identity == nil || j.Plan.Note(e.Planned()) != nil {
 		return
 	}
+	j.Plan.Notes = append([]plan.Note{noteOf(e)}, j.Plan.Notes...)
+}
+
+// noteOf returns what calendars say of an execution.
+func noteOf(e *execution.Execution) plan.Note {
 	n := plan.Note{Due: e.Planned(), Nominal: e.Planned(), Identity: e.Identity}
 	if by := e.By; by != nil {
 		n.Nominal, n.Beyond = e.Nominal(), by.BeyondHorizon
@@ -328,5 +325,5 @@ func (j *loop) noteAgain(e *execution.Execution) {
 			n.Calendar = &by.Calendars[0]
 		}
 	}
-	j.Plan.Notes = append([]plan.Note{n}, j.Plan.Notes...)
+	return n
 }

@@ -189,3 +189,67 @@ func TestAnOccurrenceThatIsSkippedByARequestIsKnownByItsNominalTime(t *testing.T
 	require.Equal(t, []time.Time{newYear.Add(2*dayLong + 9*time.Hour)}, a.ok(t).Skips)
 	require.Equal(t, []int{12}, w.onDays())
 }
+
+// What is not run has an entry that says what calendars made of it, whatever the reason.
+func TestAMovedOccurrenceThatDoesNotRunSaysWhatMovedIt(t *testing.T) {
+	t.Parallel()
+	const two = `"startTime":"2026-01-03T00:00:00Z",` + once + `,"recurrence":{"frequency":"week",` +
+		`"schedule":{"weekDays":["saturday"],"hours":[9],"minutes":[0]},` +
+		`"also":[{"frequency":"week","schedule":{"weekDays":["monday"],"hours":[8],"minutes":[50]}}]}`
+	for _, tt := range []struct {
+		name, want string
+		do         func(*jobEnv)
+	}{
+		{"skipped by a request", "Cancelled", func(w *jobEnv) {
+			w.update(dayLong, workflows.UpdateSkip, job.SkipRequest{Due: newYear.Add(4*dayLong + 9*time.Hour)}, 0)
+		}},
+		{"skipped with a window of nominal times", "Cancelled", func(w *jobEnv) {
+			w.update(dayLong, workflows.UpdateSkip, job.SkipRequest{From: newYear.Add(2 * dayLong), Until: newYear.Add(3 * dayLong)}, 0)
+			w.update(4*dayLong+8*time.Hour+55*time.Minute, workflows.UpdateSkip, job.SkipRequest{From: newYear.Add(13 * dayLong), Until: newYear.Add(20 * dayLong)}, 0)
+		}},
+		{"while another one runs", "Skipped", func(w *jobEnv) {
+			w.takes(time.Hour)
+			w.next.Definition.Recurrence.OverlapPolicy = job.OverlapSkip
+		}},
+		{"held by a pause that runs nothing", "Skipped", func(w *jobEnv) {
+			w.update(dayLong, workflows.UpdateDisable, workflows.StateRequest{Promise: job.Promise{Recover: job.RecoverLatest}})
+			w.update(5*dayLong, workflows.UpdateEnable, workflows.StateRequest{Promise: job.Promise{Recover: job.RecoverNone}})
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := byCalendar(t, new(shelf), two, "nextWorkingDay")
+			tt.do(w)
+			w.run(8 * dayLong)
+			due, nominal := newYear.Add(4*dayLong+9*time.Hour), newYear.Add(2*dayLong+9*time.Hour)
+			i := slices.IndexFunc(w.recorded.dropped, func(d plan.Dropped) bool { return slices.ContainsFunc(d.Newest, due.Equal) })
+			require.GreaterOrEqual(t, i, 0, w.dropped())
+			require.Equal(t, tt.want, string(w.recorded.dropped[i].Outcome))
+			require.Equal(t, &job.ByCalendars{
+				Nominal: nominal, Calendars: []job.CalendarDay{{Name: "SE", Version: 1, Day: "Saturday"}},
+			}, w.recorded.dropped[i].Note(due).ByCalendars())
+			require.NotContains(t, w.startedAt(), due)
+			w.requireSound()
+		})
+	}
+}
+
+func (w *jobEnv) startedAt() (all []time.Time) {
+	for _, s := range w.executions() {
+		all = append(all, s.Execution.Due)
+	}
+	return all
+}
+
+// A window skips by nominal times: what is moved into it runs, and what is moved out of it does not.
+func TestAWindowSkipsByNominalTimes(t *testing.T) {
+	t.Parallel()
+	s := new(shelf)
+	w := byCalendar(t, s, daily(), "nextWorkingDay")
+	in := w.update(dayLong, workflows.UpdateSkip, job.SkipRequest{From: newYear.Add(4 * dayLong), Until: newYear.Add(5 * dayLong)}, 0)
+	none := w.update(dayLong+time.Hour, workflows.UpdateSkip, job.SkipRequest{From: newYear.Add(3*dayLong + 12*time.Hour), Until: newYear.Add(4 * dayLong)}, 0)
+	w.run(7 * dayLong)
+	require.Len(t, in.ok(t).SkipWindows, 1)
+	requireType(t, none.err, workflows.ErrTypeConflict)
+	require.Equal(t, []int{1, 2, 6, 7}, w.onDays(), "Saturday's and Sunday's collide with Monday's on Monday")
+}

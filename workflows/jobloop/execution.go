@@ -186,7 +186,7 @@ func (j *loop) putBack(ctx workflow.Context, e *execution.Execution) {
 		if e.MayHaveBeenSent {
 			why = job.WhyChangedWhenDue
 		}
-		j.generator.noteCancelled(ctx, e.Due, e.Repeat, why)
+		j.generator.noteCancelled(ctx, e, e.Repeat, why)
 		return
 	}
 	j.Last, j.Decided = e.Undo.Last, e.Undo.Decided
@@ -201,7 +201,9 @@ func (j *loop) putBack(ctx workflow.Context, e *execution.Execution) {
 func (j *loop) withdraw(ctx workflow.Context) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	for _, manual := range j.Deferred {
-		j.generator.noteCancelled(ctx, workflow.Now(ctx), manual.Repeat, job.WhyChangedBeforeSent)
+		deferred := &execution.Execution{}
+		deferred.Due = workflow.Now(ctx)
+		j.generator.noteCancelled(ctx, deferred, manual.Repeat, job.WhyChangedBeforeSent)
 	}
 	j.Deferred = nil
 	j.executions.WithdrawAll(ctx, j.deleted)

@@ -156,9 +156,14 @@ func (g *generator) catchUp(ctx workflow.Context, due, now time.Time) {
 
 // noteCancelled records that an execution was cancelled, or an attempt of it, and why. It is for those without any
 // other entry. repeat is the number of the execution; 0 for an occurrence that has none, or an attempt.
-func (g *generator) noteCancelled(ctx workflow.Context, due time.Time, repeat int, why string) {
+func (g *generator) noteCancelled(ctx workflow.Context, e *execution.Execution, repeat int, why string) {
 	d := &plan.Dropped{Outcome: job.OutcomeCancelled, Why: why, Repeat: repeat}
-	d.Add(due)
+	d.Add(e.Due)
+	if e.By != nil {
+		n := noteOf(e)
+		n.Due = e.Due
+		d.Notes = []plan.Note{n}
+	}
 	g.note(ctx, d)
 }
 

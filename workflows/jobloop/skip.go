@@ -178,8 +178,12 @@ func (g *generator) noteSkipped(ctx workflow.Context) {
 func (g *generator) noteListed(ctx workflow.Context, now time.Time) {
 	d := &plan.Dropped{Outcome: job.OutcomeCancelled, Why: job.WhySkipped}
 	for _, due := range g.Plan.Skipped {
-		if !due.After(now) {
-			d.Add(due)
+		if due.After(now) {
+			continue
+		}
+		d.Add(due)
+		if n := g.Plan.Note(due); n.ByCalendars() != nil {
+			d.Notes = append(d.Notes, *n)
 		}
 	}
 	g.Plan.Skipped, g.SkipsNoted = g.Plan.Skipped[d.Count:], d.Last
@@ -223,9 +227,14 @@ func (j *loop) forgetSkips(now time.Time) {
 		}
 	}
 	decided := j.executions.UndoneFrom(j.Decided)
-	over := func(due time.Time) bool { return !due.After(decided) && !due.After(now) }
-	j.Skips = slices.DeleteFunc(j.Skips, over)
-	j.SkipWindows = slices.DeleteFunc(j.SkipWindows, func(w job.SkipWindow) bool { return over(w.Until.Add(-time.Second)) })
+	over := func(w job.SkipWindow) bool {
+		last := w.Until.Add(-time.Second)
+		return !last.After(decided) && !last.After(now) && !j.Plan.Moves(w, earlier(decided, now))
+	}
+	j.Skips = slices.DeleteFunc(j.Skips, func(due time.Time) bool {
+		return over(job.SkipWindow{From: due, Until: due.Add(time.Second)})
+	})
+	j.SkipWindows = slices.DeleteFunc(j.SkipWindows, over)
 }
 
 func refuseSkip(why string) error { return workflows.Refuse(workflows.ErrTypeConflict, why) }

@@ -181,13 +181,30 @@ func (p *Plan) note(all []calendars.Occurrence, covered, from, noted time.Time) 
 }
 
 func (p *Plan) addNote(o *calendars.Occurrence) {
+	if n := noteOf(o); n.says() {
+		p.Notes = append(p.Notes, n)
+	}
+}
+
+// noteOf returns what calendars say of an occurrence.
+func noteOf(o *calendars.Occurrence) Note {
 	n := Note{Due: o.Due, Nominal: o.Nominal, Calendar: job.CalendarDayOf(o), Beyond: o.BeyondHorizon}
 	if i := o.Identity(); i.Number != 0 {
 		n.Identity = &i
 	}
-	if n.says() {
-		p.Notes = append(p.Notes, n)
+	return n
+}
+
+// ByCalendars returns what calendars say of the occurrence, for its entry; nil if that is nothing.
+func (n *Note) ByCalendars() *job.ByCalendars {
+	if n == nil || n.Due.Equal(n.Nominal) && n.Calendar == nil && len(n.Beyond) == 0 {
+		return nil
 	}
+	by := &job.ByCalendars{Nominal: n.Nominal, BeyondHorizon: n.Beyond}
+	if n.Calendar != nil {
+		by.Calendars = []job.CalendarDay{*n.Calendar}
+	}
+	return by
 }
 
 // addOff notes an occurrence that does not run, together with those before it on the same day that do not for the same
@@ -205,12 +222,14 @@ func (p *Plan) addOff(o *calendars.Occurrence) bool {
 }
 
 // Note returns the note of the occurrence that is due then; nil if there is none.
-func (p *Plan) Note(due time.Time) *Note {
-	i := slices.IndexFunc(p.Notes, func(n Note) bool { return n.Due.Equal(due) })
+func (p *Plan) Note(due time.Time) *Note { return noteAt(p.Notes, due) }
+
+func noteAt(notes []Note, due time.Time) *Note {
+	i := slices.IndexFunc(notes, func(n Note) bool { return n.Due.Equal(due) })
 	if i < 0 {
 		return nil
 	}
-	return &p.Notes[i]
+	return &notes[i]
 }
 
 // Nominal returns the nominal time of the occurrence that is due then: by it a job's requests know it.
@@ -359,4 +378,14 @@ func (p *Plan) Over(decided, now time.Time) Plan {
 		over.Memory = &calendars.Memory{Until: decided.UTC(), Early: over.Early, Anew: true}
 	}
 	return over
+}
+
+// Moves reports whether an occurrence whose nominal time is in a window is due after a time.
+func (p *Plan) Moves(w job.SkipWindow, after time.Time) bool {
+	last := after
+	if n := len(p.Due); n > 0 {
+		last = p.Due[n-1]
+	}
+	return slices.ContainsFunc(p.Notes, func(n Note) bool { return n.Due.After(after) && w.Has(n.Nominal) }) ||
+		last.After(after) && slices.ContainsFunc(p.Late, func(i calendars.Identity) bool { return w.Has(i.Nominal) })
 }

@@ -4,6 +4,7 @@ package plan
 
 import (
 	"iter"
+	"slices"
 	"time"
 
 	"almanac/job"
@@ -57,6 +58,7 @@ type Dropped struct {
 	Repeat  int         `json:"repeat,omitempty"` // number of the execution, if it is one that was cancelled
 
 	Calendar *job.CalendarDay `json:"calendar,omitempty"` // that dropped them; nil: none did
+	Notes    []Note           `json:"notes,omitempty"`    // what calendars say of those that are listed
 }
 
 // maxListed is how many of its due times a Dropped lists.
@@ -74,6 +76,31 @@ func (d *Dropped) Add(t time.Time) {
 		d.Newest = d.Newest[1:]
 	}
 }
+
+// note adds what calendars say of those that are listed. kept are notes of occurrences that the timetable does not have.
+func (d *Dropped) note(t *timetable.Timetable, kept []Note) {
+	if d.Count > len(d.Newest) {
+		d.noteFrom(t.Occurrences(d.First, d.First))
+	}
+	d.noteFrom(t.Occurrences(d.Newest[0], d.Last))
+	for _, n := range kept {
+		if n.says() && slices.ContainsFunc(d.Newest, n.Due.Equal) {
+			d.Notes = append(d.Notes, n)
+		}
+	}
+}
+
+func (d *Dropped) noteFrom(all []calendars.Occurrence) {
+	for i := range all {
+		listed := all[i].Due.Equal(d.First) || slices.ContainsFunc(d.Newest, all[i].Due.Equal)
+		if n := noteOf(&all[i]); all[i].Ran() && n.says() && listed {
+			d.Notes = append(d.Notes, n)
+		}
+	}
+}
+
+// Note returns what calendars say of the occurrence that was due then; nil if that is nothing.
+func (d *Dropped) Note(due time.Time) *Note { return noteAt(d.Notes, due) }
 
 // Until returns those that were due up to a time.
 func (d *Dropped) Until(t time.Time) *Dropped {

@@ -108,6 +108,12 @@ func (r *Request) answer(c *Calendars) (Plan, error) {
 		}
 	}
 	out.listSkipped(p, noted)
+	if c != nil && len(out.Due) == 0 {
+		out.noteSkipped(p)
+	}
+	if out.Dropped != nil && r.By != nil {
+		out.Dropped.note(p, r.By.Kept)
+	}
 	if zone == nil {
 		return out, nil
 	}

@@ -174,7 +174,7 @@ func (s *skipper) cut(w job.SkipWindow) (was bool) {
 		}
 		was = true
 		for _, part := range []job.SkipWindow{{From: one.From, Until: w.From}, {From: w.Until, Until: one.Until}} {
-			if part.From.Before(part.Until) && s.rest.HasAny(part) {
+			if part.From.Before(part.Until) && s.rest.HasAny(part, time.Time{}) {
 				rest = append(rest, part)
 			}
 		}
@@ -183,24 +183,31 @@ func (s *skipper) cut(w job.SkipWindow) (was bool) {
 	return was
 }
 
-// window answers for all occurrences of a time, which is kept as one. One by one, they need not be kept any more.
+// window answers for all occurrences whose nominal times are in a time, which is kept as one. One by one, they need not be
+// kept any more.
 func (s *skipper) window() {
 	w := job.SkipWindow{From: s.q.From, Until: s.q.Until}
-	if first := s.q.After.Add(time.Second); w.From.Before(first) {
+	if first := s.q.After.Add(time.Second - s.rest.Reach()); w.From.Before(first) {
 		w.From = first
 	}
 	w.From = w.From.Add(time.Second - time.Nanosecond).Truncate(time.Second)
-	for next := range s.from(w.From.Add(-time.Second)) {
-		if len(s.Occurrences) == maxAnswered || !next.Before(w.Until) {
+	after := w.From.Add(-time.Second - s.rest.Reach())
+	if after.Before(s.q.After) {
+		after = s.q.After
+	}
+	for next := range s.from(after) {
+		if len(s.Occurrences) == maxAnswered || !next.Before(w.Until.Add(s.rest.Reach())) {
 			break
 		}
-		s.note(next)
+		if w.Has(s.rest.Nominal(next)) {
+			s.note(next)
+		}
 	}
 	covered := slices.ContainsFunc(s.Windows, func(one job.SkipWindow) bool { return !w.From.Before(one.From) && !w.Until.After(one.Until) })
 	switch {
 	case s.q.Undo && s.cut(w):
 		s.Changed = true
-	case !s.q.Undo && !covered && s.rest.HasAny(w):
+	case !s.q.Undo && !covered && s.rest.HasAny(w, s.q.After):
 		s.cut(w)
 		s.Windows, s.Changed = job.MergeWindows(append(s.Windows, w)), true
 	case !covered:
@@ -242,4 +249,16 @@ func (s *skipper) lastBefore(t time.Time) (last time.Time, ok bool) {
 		last, ok = s.rest.Last(t.Add(-time.Second))
 	}
 	return last, ok && last.After(s.q.After)
+}
+
+// noteSkipped says what calendars make of the skipped occurrences, where none is planned that is not.
+func (p *Plan) noteSkipped(t *timetable.Timetable) {
+	for _, due := range p.Skipped {
+		all := t.Occurrences(due, due)
+		for i := range all {
+			if all[i].Ran() {
+				p.addNote(&all[i])
+			}
+		}
+	}
 }

@@ -22,7 +22,7 @@ func (s *Service) PreviewBackfill(
 	if err != nil {
 		return found, err
 	}
-	t, err := timetable.Nominal(&j.Definition, j.Created, uses)
+	t, err := timetable.NominalTimes(&j.Definition, j.Created, uses)
 	if err != nil {
 		return found, err
 	}

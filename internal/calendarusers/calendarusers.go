@@ -32,7 +32,7 @@ type User struct {
 // Next returns when the job is due next after a time, as far as that follows from its rule alone; false for never.
 func (u *User) Next(after time.Time) (time.Time, bool) {
 	o := &u.Outline
-	t, err := timetable.Nominal(&job.Definition{StartTime: o.StartTime, Recurrence: o.Recurrence}, o.Created, nil)
+	t, err := timetable.NominalTimes(&job.Definition{StartTime: o.StartTime, Recurrence: o.Recurrence}, o.Created, nil)
 	if err != nil || o.Inactive {
 		return time.Time{}, false
 	}

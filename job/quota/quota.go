@@ -23,7 +23,7 @@ type Requirements struct {
 // recurrence without a start time counts. Its calendars play no part.
 func RequirementsOf(d *job.Definition, created time.Time) Requirements {
 	requirements := Requirements{Authenticates: authenticates(&d.Action)}
-	if plan, err := timetable.Nominal(d, created, nil); err == nil {
+	if plan, err := timetable.NominalTimes(d, created, nil); err == nil {
 		requirements.Spacing = plan.Spacing()
 	}
 	return requirements

@@ -13,7 +13,7 @@ import (
 // By returns the timetable by calendars: its occurrences are then those that run, at the times that the calendars make
 // them due, and not the nominal ones. Nothing is due before it is made, at the creation of the job or at a change of
 // the calendars or the schedule; what was decided before a change is in the memory, which is nil for a new job. A job
-// that runs once has no calendars. t is as [Nominal] returns it for the same calendars.
+// that runs once has no calendars. t is as [NominalTimes] returns it for the same calendars.
 func (t *Timetable) By(uses []calendars.Use, made time.Time, m *calendars.Memory) *Timetable {
 	if t.schedule == nil || len(uses) == 0 {
 		return t
@@ -56,9 +56,9 @@ func (t *Timetable) Memory(at time.Time) *calendars.Memory {
 	return new(t.plan.Memory(at))
 }
 
-// Nominal returns the nominal time of an occurrence that is due then; the due time if there is no such one, or the
+// NominalOf returns the nominal time of an occurrence that is due then; the due time if there is no such one, or the
 // timetable has no calendars.
-func (t *Timetable) Nominal(due time.Time) time.Time {
+func (t *Timetable) NominalOf(due time.Time) time.Time {
 	if t.plan != nil {
 		if i := slices.IndexFunc(t.before, func(k Kept) bool { return k.Due.Equal(due) }); i >= 0 {
 			return t.before[i].Nominal
@@ -98,7 +98,7 @@ const maxSkippedBy = 100_000
 
 // skips reports whether a request skipped the occurrence that calendars make due then: it is known by its nominal time.
 func (t *Timetable) skips(due time.Time) bool {
-	return len(t.skipped)+len(t.windows) > 0 && t.SkippedByRequest(t.Nominal(due))
+	return len(t.skipped)+len(t.windows) > 0 && t.SkippedByRequest(t.NominalOf(due))
 }
 
 // SkippedByRequest reports whether an occurrence with a nominal time is skipped, if there is one.
@@ -166,7 +166,7 @@ func (t *Timetable) lastBy(by int64) (time.Time, bool) {
 	return t.lastKept(by)
 }
 
-// With returns the timetable of a stored definition by its calendars, which are nil if it names none: see [Nominal] and
+// With returns the timetable of a stored definition by its calendars, which are nil if it names none: see [NominalTimes] and
 // [Timetable.By]; without calendars, see [Timetable.Except]. Without those that it names, the error is [ErrCalendars].
 func With(
 	d *job.Definition, created time.Time, uses []calendars.Use, made time.Time, m *calendars.Memory,
@@ -174,7 +174,7 @@ func With(
 	if d.Recurrence.ByCalendars() && len(uses) == 0 {
 		return nil, ErrCalendars
 	}
-	t, err := Nominal(d, created, uses)
+	t, err := NominalTimes(d, created, uses)
 	if err != nil {
 		return nil, err
 	}

@@ -88,7 +88,7 @@ func TestATimetableByCalendarsIsAskedFromAnyTime(t *testing.T) {
 			require.Equal(t, tt.want, got.Format(time.RFC3339), tt.name)
 		}
 	}
-	require.Equal(t, at("2026-01-31T09:00:00Z"), p.Nominal(at("2026-01-30T09:00:00Z")))
+	require.Equal(t, at("2026-01-31T09:00:00Z"), p.NominalOf(at("2026-01-30T09:00:00Z")))
 	all := p.Occurrences(at("2026-01-10T12:00:00Z"), at("2026-02-01T00:00:00Z"))
 	require.Len(t, all, 1)
 	require.Equal(t, calendars.Objection{Name: "SE", Version: 3, Day: "Saturday"}, all[0].Objection)

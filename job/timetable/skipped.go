@@ -22,7 +22,7 @@ func (t *Timetable) IsSkipped(at time.Time) bool {
 func (t *Timetable) HasAny(w job.SkipWindow, after time.Time) bool {
 	from := max(ceil(w.From.Add(-t.Reach())), after.Unix()+1)
 	for next, ok := t.due(from); ok && next.Before(w.Until.Add(t.Reach())); next, ok = t.due(next.Unix() + 1) {
-		if w.Has(t.Nominal(next)) {
+		if w.Has(t.NominalOf(next)) {
 			return true
 		}
 	}

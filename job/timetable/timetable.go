@@ -60,7 +60,7 @@ func New(d *job.Definition, created, now time.Time) (*Timetable, error) {
 	return Of(d, created)
 }
 
-// ErrCalendars is the error of a timetable that needs calendars, and is made without them: see [Nominal].
+// ErrCalendars is the error of a timetable that needs calendars, and is made without them: see [NominalTimes].
 var ErrCalendars = errors.New("the job runs by calendars, which were not read")
 
 // Of returns when the job of a stored definition runs. It was accepted once, so only what it says matters, and not
@@ -71,12 +71,12 @@ func Of(d *job.Definition, created time.Time) (*Timetable, error) {
 	if d.Recurrence.ByCalendars() {
 		return nil, ErrCalendars
 	}
-	return Nominal(d, created, nil)
+	return NominalTimes(d, created, nil)
 }
 
-// Nominal is [Of] for a job with calendars: it returns the nominal times, with the working days of these calendars.
+// NominalTimes is [Of] for a job with calendars: it returns the nominal times, with the working days of these calendars.
 // [Timetable.By] makes due times of them. Without calendars it is Of.
-func Nominal(d *job.Definition, created time.Time, uses []calendars.Use) (*Timetable, error) {
+func NominalTimes(d *job.Definition, created time.Time, uses []calendars.Use) (*Timetable, error) {
 	t := &Timetable{start: created.Unix(), created: created.Unix(), atOnce: d.Recurrence != nil, end: math.MaxInt64}
 	anchor := created
 	if d.StartTime != nil {
@@ -153,7 +153,7 @@ func FromOutline(o *job.Outline) (*Timetable, error) {
 
 // NominalFromOutline is [FromOutline] whatever the calendars of the job make of it.
 func NominalFromOutline(o *job.Outline) (*Timetable, error) {
-	t, err := Nominal(&job.Definition{StartTime: o.StartTime, Recurrence: o.Recurrence}, o.Created, nil)
+	t, err := NominalTimes(&job.Definition{StartTime: o.StartTime, Recurrence: o.Recurrence}, o.Created, nil)
 	if err != nil {
 		return nil, err
 	}

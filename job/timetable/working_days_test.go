@@ -39,7 +39,7 @@ func TestWorkingDaysAreCountedByTheCalendars(t *testing.T) {
 		uses, err := r.Uses(kept)
 		require.NoError(t, err)
 		d := job.Definition{StartTime: job.NewTime(created), Recurrence: &r}
-		p, err := timetable.Nominal(&d, created, uses)
+		p, err := timetable.NominalTimes(&d, created, uses)
 		require.NoError(t, err)
 		require.Equal(t, tt.want, some(p.By(uses, created, nil), 3), tt.name)
 	}

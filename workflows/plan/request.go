@@ -152,7 +152,7 @@ func (r *Request) timetable(c *Calendars) (*timetable.Timetable, error) {
 	if c == nil {
 		return timetable.Of(d, r.Created)
 	}
-	return timetable.Nominal(d, r.Created, c.Uses)
+	return timetable.NominalTimes(d, r.Created, c.Uses)
 }
 
 func (r *Request) step(p *timetable.Timetable, from time.Time) Plan {

@@ -124,7 +124,7 @@ func (s *skipper) one() {
 	due := s.q.Due
 	next, ok := s.rest.After(due.Add(-time.Second))
 	runs, skipped := ok && next.Equal(due), s.rest.IsSkipped(due)
-	listed := slices.ContainsFunc(s.Skips, s.rest.Nominal(due).Equal)
+	listed := slices.ContainsFunc(s.Skips, s.rest.NominalOf(due).Equal)
 	switch {
 	case !due.After(s.q.After):
 		s.refuse(due)
@@ -152,7 +152,7 @@ func (s *skipper) next() {
 // change skips an occurrence, or skips it no more. A window is divided by it then.
 func (s *skipper) change(due time.Time) {
 	s.note(due)
-	due = s.rest.Nominal(due) // by which it is known
+	due = s.rest.NominalOf(due) // by which it is known
 	if !s.q.Undo {
 		s.Skips = append(s.Skips, due)
 		return
@@ -199,7 +199,7 @@ func (s *skipper) window() {
 		if len(s.Occurrences) == maxAnswered || !next.Before(w.Until.Add(s.rest.Reach())) {
 			break
 		}
-		if w.Has(s.rest.Nominal(next)) {
+		if w.Has(s.rest.NominalOf(next)) {
 			s.note(next)
 		}
 	}

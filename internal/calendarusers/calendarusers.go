@@ -24,7 +24,8 @@ import (
 // A User is a job that names a calendar.
 type User struct {
 	WorkflowID string
-	ID         string      // of the resource
+	ID         string // of the resource
+	Key        job.Key
 	Outline    job.Outline // when it was written last
 	Delayed    bool        // its workflow has not begun
 }
@@ -45,7 +46,7 @@ const pageSize = 500
 // subscription may use one of its collection that has the same name.
 func Of(ctx context.Context, c client.Client, payloads converter.DataConverter, k job.CalendarKey) (users []User, err error) {
 	request := &workflowservice.ListWorkflowExecutionsRequest{
-		Query: "WorkflowType = '" + workflows.TypeJob + "' AND ExecutionStatus = 'Running'", PageSize: pageSize,
+		Query: query(k.Scope), PageSize: pageSize,
 	}
 	for {
 		page, err := c.ListWorkflow(ctx, request)
@@ -61,6 +62,22 @@ func Of(ctx context.Context, c client.Client, payloads converter.DataConverter, 
 			return users, nil
 		}
 	}
+}
+
+// query returns the query for the jobs of a scope.
+func query(scope job.CollectionKey) string {
+	conditions := []string{"WorkflowType = '" + workflows.TypeJob + "'", "ExecutionStatus = 'Running'"}
+	for _, is := range [][2]string{
+		{workflows.AttributeSubscription, scope.Subscription},
+		{workflows.AttributeResourceGroup, scope.ResourceGroup},
+		{workflows.AttributeCollection, scope.Name},
+	} {
+		if is[1] != "" {
+			value := strings.ReplaceAll(job.NormalizeName(is[1]), "'", "''")
+			conditions = append(conditions, is[0]+" = '"+value+"'")
+		}
+	}
+	return strings.Join(conditions, " AND ")
 }
 
 // userOf returns the job of a workflow if it names the calendar; nil otherwise.
@@ -82,7 +99,18 @@ func userOf(e *workflowpb.WorkflowExecutionInfo, payloads converter.DataConverte
 	if !named {
 		return nil
 	}
+	u.Key = keyOf(u.ID)
 	return u
+}
+
+// keyOf returns the key of a job with an ID such as
+// /subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/c/jobs/j.
+func keyOf(id string) job.Key {
+	parts := strings.Split(id, "/")
+	if len(parts) != 11 {
+		return job.Key{}
+	}
+	return job.CollectionKey{Subscription: parts[2], ResourceGroup: parts[4], Name: parts[8]}.Job(parts[10])
 }
 
 // within reports whether a job is in the scope of calendars.

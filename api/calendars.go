@@ -35,7 +35,7 @@ func (s *server) listCalendars(c *gin.Context, scope job.CollectionKey) error {
 	read := func(ctx context.Context, p listing.Page) ([]job.KeptCalendar, string, error) {
 		return s.scheduler.Calendars(ctx, scope, p)
 	}
-	return replyPage(s, c, nil, read, resource.CalendarEntry)
+	return replyPage(s, c, nil, read, resource.CalendarEntry(s.Now()))
 }
 
 func (s *server) getCalendar(c *gin.Context, k job.CalendarKey) error {
@@ -43,7 +43,7 @@ func (s *server) getCalendar(c *gin.Context, k job.CalendarKey) error {
 	if err != nil {
 		return err
 	}
-	return answer.Tagged(c, found.Generation, resource.NewCalendar(found))
+	return answer.Tagged(c, found.Generation, resource.NewCalendar(found, s.Now()))
 }
 
 func (s *server) putCalendar(c *gin.Context, k job.CalendarKey) error {
@@ -63,7 +63,7 @@ func (s *server) putCalendar(c *gin.Context, k job.CalendarKey) error {
 	if err != nil {
 		return err
 	}
-	return answer.Changed(c, putStatus(created), stored.Generation, resource.NewCalendar(stored))
+	return answer.Changed(c, putStatus(created), stored.Generation, resource.NewCalendar(stored, s.Now()))
 }
 
 func (s *server) deleteCalendar(c *gin.Context, k job.CalendarKey) error {

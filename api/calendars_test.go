@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -21,7 +22,8 @@ const (
 
 func TestACalendarIsShownWithItsVersionAndItsETag(t *testing.T) {
 	t.Parallel()
-	h := api.New((&backend{}).scheduler(t), api.Options{})
+	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	h := api.New((&backend{}).scheduler(t), api.Options{Now: func() time.Time { return now }})
 	got := send(h, http.MethodGet, "/jobCollections/c/calendars/SE", "")
 	require.Equal(t, http.StatusOK, got.status)
 	require.Equal(t, `{"id":"`+defaultID+`/jobCollections/c/calendars/SE","type":"Microsoft.Scheduler/jobCollections/calendars","name":"c/SE","properties":{`+
@@ -34,6 +36,11 @@ func TestACalendarIsShownWithItsVersionAndItsETag(t *testing.T) {
 	require.Contains(t, got.body, `{"id":"/subscriptions/s/providers/Microsoft.Scheduler/calendars/SE","type":"Microsoft.Scheduler/calendars","name":"SE",`+
 		`"properties":{"weekendDays":["saturday","sunday"],"completeUntil":"2026-12-31","version":3,"entries":4}}`)
 	require.Contains(t, got.body, "It could not be read: it did not answer in time.")
+
+	now = time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+	for _, path := range []string{"/jobCollections/c/calendars/SE", "/jobCollections/c/calendars"} {
+		require.Contains(t, send(h, http.MethodGet, path, "").body, `"status":{"daysLeft":30,"reason":"The days off are known until 2026-12-31, in 30 days. `)
+	}
 }
 
 func TestACalendarIsPutInTheScopeOfThePath(t *testing.T) {

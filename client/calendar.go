@@ -30,6 +30,14 @@ type CalendarProperties struct {
 
 	Version int `json:"version,omitempty"` // only in answers
 	Entries int `json:"entries,omitempty"` // only in lists, which have no days: how many there are
+
+	Status *CalendarStatus `json:"status,omitempty"` // only in answers, when CompleteUntil is near or past
+}
+
+// A CalendarStatus says that the days of a calendar are known for few days more.
+type CalendarStatus struct {
+	DaysLeft int    `json:"daysLeft"` // less than 0 when that is past
+	Reason   string `json:"reason"`
 }
 
 // A CalendarDay is a date with a name.

@@ -9,7 +9,7 @@ import (
 // A Notification says which events of a job are sent, and where.
 type Notification struct {
 	Name   string             `json:"name,omitempty"`
-	On     []string           `json:"on"` // failed, recovered, missed, late, disabled, quiet
+	On     []string           `json:"on"` // failed, recovered, missed, late, disabled, quiet, horizon
 	After  int                `json:"after,omitempty"`
 	LateBy Duration           `json:"lateBy,omitempty"`
 	Within Duration           `json:"within,omitempty"`

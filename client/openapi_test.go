@@ -52,7 +52,7 @@ var types = map[string]any{
 	"JobTrial": client.Trial{}, "WorkerList": client.Workers{}, "Worker": client.Worker{}, "TimeSpan": client.TimeSpan{}, "JobSummary": client.Summary{}, "JobDigest": client.Digest{}, "Owner": client.Owner{}, "BulkQuestion": client.BulkQuestion{}, "BulkPreview": client.BulkPreview{}, "BulkJob": client.BulkJob{}, "BulkResult": client.BulkResult{}, "JobChangePreview": client.ChangePreview{}, "JobChangeRun": client.ChangeRun{}, "Forecast": client.Forecast{}, "ForecastStep": client.ForecastStep{}, "ForecastSecond": client.ForecastSecond{},
 	"ForecastFullest": client.ForecastFullest{}, "ForecastCount": client.ForecastCount{}, "RerunResult": client.Rerun{}, "UpcomingDefinition": client.Upcoming{}, "OperationStatus": client.Operation{},
 	"RecurrencePreview": client.Preview{}, "RecurrencePreviewResult": client.PreviewResult{},
-	"CalendarDefinition": client.Calendar{}, "CalendarProperties": client.CalendarProperties{}, "CalendarDay": client.CalendarDay{}, "CalendarReason": client.CalendarReason{}, "CalendarPeriod": client.CalendarPeriod{},
+	"CalendarDefinition": client.Calendar{}, "CalendarProperties": client.CalendarProperties{}, "CalendarDay": client.CalendarDay{}, "CalendarStatus": client.CalendarStatus{}, "CalendarReason": client.CalendarReason{}, "CalendarPeriod": client.CalendarPeriod{},
 	"RecurrenceText": client.RecurrenceText{}, "RecurrenceReadings": client.RecurrenceReadings{}, "RecurrenceReading": client.RecurrenceReading{},
 	"Subscription": client.Subscription{}, "ResourceGroup": client.ResourceGroup{}, "ResourceGroupProperties": client.ResourceGroupProperties{},
 	"ErrorBody": client.ErrorBody{}, "ErrorDetail": client.ErrorDetail{}, "Index": client.Index{}, "Health": client.Health{},

@@ -91,7 +91,7 @@ type Calendar struct {
 	Source        string        `json:"source,omitempty"`
 	Description   string        `json:"description,omitempty"`
 
-	_ struct{} `ignore:"version,entries"` // clients send back what they read
+	_ struct{} `ignore:"version,entries,status"` // clients send back what they read
 }
 
 // A NamedDay is a date with a name, which may be empty.

@@ -6,7 +6,7 @@ import "almanac/job/kind"
 // none of their own.
 type Notification struct {
 	Name string  `json:"name,omitempty" field:"rule=notificationName"` // in the record of what was sent
-	On   []Event `json:"on" field:"required,enum=failed|recovered|missed|late|disabled|quiet"`
+	On   []Event `json:"on" field:"required,enum=failed|recovered|missed|late|disabled|quiet|horizon"`
 	// failures in a row until failed, and before recovered; 0 means 1
 	After  int      `json:"after,omitempty" field:"min=1,max=1000,quoted"`
 	LateBy Duration `json:"lateBy,omitempty" field:"rule=lateBy"` // required for late
@@ -25,6 +25,7 @@ const (
 	EventLate      Event = "late"      // an execution began later than it was due
 	EventDisabled  Event = "disabled"  // the job was disabled after failures in a row
 	EventQuiet     Event = "quiet"     // no execution succeeded for so long; once until one does
+	EventHorizon   Event = "horizon"   // the days of a calendar that jobs of a collection use are known for few days more
 )
 
 // A Target is where a notification is sent: what an action has, without what Almanac writes, or what only targets

@@ -127,7 +127,10 @@ func New(o Options) worker.Worker {
 	planner := jobloop.NewPlanner(calendarReader(o.Client.Client))
 	w.RegisterActivityWithOptions(planner.Plan, activity.RegisterOptions{Name: workflows.ActivityPlan})
 	w.RegisterActivityWithOptions(planner.Ask, activity.RegisterOptions{Name: workflows.ActivityAsk})
-	w.RegisterActivityWithOptions(newTeller(&o).Tell, activity.RegisterOptions{Name: workflows.ActivityTell})
+	tells := newTeller(&o)
+	w.RegisterActivityWithOptions(tells.Tell, activity.RegisterOptions{Name: workflows.ActivityTell})
+	warns := &warner{teller: tells, notifies: notifies}
+	w.RegisterActivityWithOptions(warns.Warn, activity.RegisterOptions{Name: workflows.ActivityWarn})
 	w.RegisterActivityWithOptions(notifies.Send, activity.RegisterOptions{Name: notify.TypeSend})
 	w.RegisterActivityWithOptions(notifies.Raise, activity.RegisterOptions{Name: notify.TypeRaise})
 	w.RegisterActivityWithOptions(notifies.Targets, activity.RegisterOptions{Name: notify.TypeTargets})

@@ -215,3 +215,11 @@ type CalendarChange struct {
 	Key        job.CalendarKey `json:"key"`
 	Generation int             `json:"generation"` // its generation now
 }
+
+// A HorizonWarning says that the days of a calendar are known for a few days more.
+type HorizonWarning struct {
+	Key          job.CalendarKey `json:"key"`
+	Registration int             `json:"registration"` // its number
+	Horizon      string          `json:"horizon"`      // the last date
+	Days         int             `json:"days"`         // how many days before it is warned
+}

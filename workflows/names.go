@@ -73,6 +73,10 @@ const ActivityAsk = "PlanByCalendars"
 // ActivityTell is the type of the activity that tells jobs of a CalendarChange. It returns how many.
 const ActivityTell = "TellJobsOfCalendar"
 
+// ActivityWarn is the type of the activity that takes a HorizonWarning and raises an alert of each job collection that
+// uses the calendar. It returns how many.
+const ActivityWarn = "WarnOfHorizon"
+
 // Search attributes of the Job and Collection workflows: times, and else keywords. Names are in lower case, since
 // they compare without case.
 const (

@@ -1,6 +1,10 @@
 package resource
 
-import "almanac/job"
+import (
+	"time"
+
+	"almanac/job"
+)
 
 // A Calendar is a calendar of a job collection or a subscription.
 type Calendar struct {
@@ -11,22 +15,27 @@ type Calendar struct {
 		job.Calendar
 		Version int `json:"version"`
 		Entries int `json:"entries,omitempty"` // in a list, in place of the days
+
+		Status *job.CalendarStatus `json:"status,omitempty"` // if its horizon is near
 	} `json:"properties"`
 }
 
-// NewCalendar returns the form of a calendar.
-func NewCalendar(c job.KeptCalendar) Calendar {
+// NewCalendar returns the form of a calendar at a time.
+func NewCalendar(c job.KeptCalendar, now time.Time) Calendar {
 	r := Calendar{ID: c.Key.ARMID(), Type: c.Key.Type(), Name: calendarName(c.Key)}
 	r.Properties.Calendar, r.Properties.Version, r.Properties.Entries = c.Calendar, c.Version, c.Listed
+	r.Properties.Status = c.Calendar.Status(now)
 	return r
 }
 
-// CalendarEntry returns an entry of a list of calendars.
-func CalendarEntry(c job.KeptCalendar) any {
-	if c.Unread != "" {
-		return unread(c.Key.ARMID(), c.Key.Type(), calendarName(c.Key), c.Unread)
+// CalendarEntry returns what makes an entry of a list of calendars at a time.
+func CalendarEntry(now time.Time) func(job.KeptCalendar) any {
+	return func(c job.KeptCalendar) any {
+		if c.Unread != "" {
+			return unread(c.Key.ARMID(), c.Key.Type(), calendarName(c.Key), c.Unread)
+		}
+		return NewCalendar(c, now)
 	}
-	return NewCalendar(c)
 }
 
 // calendarName returns the name of a calendar in its resource.

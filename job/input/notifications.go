@@ -63,7 +63,7 @@ func (p *parser) notifications(list []job.Notification, path string, stored []jo
 // conditions checks that the parameters of the events are there, and no others.
 func (p *parser) conditions(n *job.Notification, at string) {
 	if len(n.On) == 0 && !p.Has(at+".on") {
-		p.fail(at+".on", fields.Required, "a list of one or more of failed, recovered, missed, late, disabled and quiet", "")
+		p.fail(at+".on", fields.Required, "a list of one or more of failed, recovered, missed, late, disabled, quiet and horizon", "")
 	}
 	for _, c := range []struct {
 		name, of string

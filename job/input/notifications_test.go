@@ -47,8 +47,8 @@ func TestNotificationErrorsNameTheFieldAndWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	const path = "properties.notifications[0]"
 	for _, tt := range []struct{ name, list, path, message string }{
-		{"no event", `[{"on":[],` + webhook + `}]`, path + ".on", "failed, recovered, missed, late, disabled and quiet"},
-		{"another event", `[{"on":["done"],` + webhook + `}]`, path + ".on[0]", "failed, recovered, missed, late, disabled or quiet"},
+		{"no event", `[{"on":[],` + webhook + `}]`, path + ".on", "failed, recovered, missed, late, disabled, quiet and horizon"},
+		{"another event", `[{"on":["done"],` + webhook + `}]`, path + ".on[0]", "failed, recovered, missed, late, disabled, quiet or horizon"},
 		{"late without lateBy", `[{"on":["late"],` + webhook + `}]`, path + ".lateBy", "on has late"},
 		{"quiet without within", `[{"on":["quiet"],` + webhook + `}]`, path + ".within", "on has quiet"},
 		{"lateBy without late", `[{"on":["failed"],"lateBy":"PT1M",` + webhook + `}]`, path + ".lateBy", "on must have late"},

@@ -17,7 +17,7 @@ import (
 type Alert struct {
 	ID    string    `json:"id"` // the same however often it is raised or sent
 	Event job.Event `json:"event"`
-	Job   job.Key   `json:"job"` // without a name in a test of a collection's notifications
+	Job   job.Key   `json:"job"` // without a name in an alert of all of a collection
 	Time  time.Time `json:"time"`
 	Text  string    `json:"text"` // what happened, for people, without the error
 	// of which it is; for a job that is disabled or quiet, the last one, if that failed
@@ -69,6 +69,8 @@ func (a *Alert) Describe(why string) {
 		a.Text = name + " was disabled, because it failed" + times(a.Failures)
 	case job.EventQuiet:
 		a.Text = fmt.Sprintf("%s has had no success for %s", name, why)
+	case job.EventHorizon:
+		a.Text = why
 	case EventTest:
 		a.Text = "This is a test of the notifications of job collection '" + a.Job.Collection.Name + "'"
 		if a.Job.Name != "" {

@@ -148,8 +148,8 @@ func incidentKey(a *Alert, e job.Event) string {
 var severities = map[job.Event]string{
 	job.EventDisabled: "critical", // it runs no more
 	job.EventFailed:   "error", job.EventQuiet: "error", job.EventMissed: "error",
-	job.EventLate: "warning",
-	EventTest:     "info",
+	job.EventLate: "warning", job.EventHorizon: "warning",
+	EventTest: "info",
 }
 
 // A pagerDutyEvent is the body of a request to the Events API v2.

@@ -39,6 +39,8 @@ type Input struct {
 	Applied state.Requests `json:"applied,omitempty"`
 	// the generation of which the jobs that use the calendar were told
 	Told int `json:"told,omitempty"`
+	// the last warning of its horizon
+	Warned job.HorizonWarned `json:"warned,omitzero"`
 }
 
 // Workflow keeps a calendar from its creation to its deletion.
@@ -74,6 +76,10 @@ type kept struct {
 
 	telling bool // jobs are told of a change
 
+	timer   await.Timer // of the next warning
+	warning bool        // users are warned of the horizon
+	look    bool        // the next warning may be another one
+
 	asking       bool // whether it is registered
 	unregistered error
 }
@@ -85,11 +91,15 @@ func (c *kept) run(ctx workflow.Context) error {
 	}
 	c.describe(ctx)
 	c.confirm(ctx)
-	idle := func() bool { return !c.asking && !c.telling && workflow.AllHandlersFinished(ctx) }
+	idle := func() bool { return !c.asking && !c.telling && !c.warning && workflow.AllHandlersFinished(ctx) }
 	var err error
 	for err == nil && !c.over() && (!long() || !idle()) {
+		c.look = false
 		c.tell(ctx)
-		err = workflow.Await(ctx, func() bool { return c.over() || !c.telling && c.Told != c.Generation || long() && idle() })
+		c.warn(ctx)
+		err = workflow.Await(ctx, func() bool {
+			return c.over() || !c.telling && c.Told != c.Generation || c.look || c.timer.Fired() || long() && idle()
+		})
 	}
 	if err == nil && !c.over() {
 		return workflow.NewContinueAsNewError(ctx, workflows.TypeCalendar, c.Input)
@@ -170,6 +180,46 @@ func (c *kept) tell(ctx workflow.Context) {
 	})
 }
 
+// maxWait is half of the time that the workflow sleeps at most until a warning: a horizon can be in 900 years.
+const maxWait = 365 * 24 * time.Hour
+
+// warn warns the users of the calendar that its horizon is near, beside what else it does, and waits until that is to be
+// done next. Nothing that runs waits for it.
+func (c *kept) warn(ctx workflow.Context) {
+	if c.warning {
+		return
+	}
+	now := workflow.Now(ctx)
+	at, days, ok := c.Calendar.NextWarning(now, c.Warned)
+	switch most := now.Truncate(maxWait).Add(2 * maxWait); {
+	case !ok || !at.After(now):
+		c.timer.Set(ctx, time.Time{})
+	case at.After(most):
+		c.timer.Set(ctx, most) // the same time for long, so that the timer is kept
+	default:
+		c.timer.Set(ctx, at)
+	}
+	if !ok || at.After(now) {
+		return
+	}
+	c.warning = true
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: tellTimeout, HeartbeatTimeout: tellSilence,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: time.Minute},
+		Summary:     "warn of the end of the days that are known",
+	})
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		w := workflows.HorizonWarning{Key: c.Key, Registration: c.Registration, Horizon: c.Calendar.CompleteUntil, Days: days}
+		err := workflow.ExecuteActivity(ctx, workflows.ActivityWarn, w).Get(ctx, nil)
+		if err == nil {
+			c.Warned = job.HorizonWarned{Horizon: w.Horizon, Days: w.Days}
+			workflow.GetMetricsHandler(ctx).WithTags(map[string]string{"days": strconv.Itoa(days)}).
+				Counter("almanac_calendar_horizon_warnings").Inc(1)
+		}
+		c.warning, c.look = false, err == nil
+	})
+}
+
 // withLookup returns a context for activities that ask other workflows, until they answer.
 func withLookup(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -228,6 +278,7 @@ func (c *kept) put(ctx workflow.Context, r workflows.PutCalendarRequest) (job.Ke
 		c.Version++
 		c.Generation++
 		c.describe(ctx)
+		c.look = true
 	}
 	c.Applied.Add(id, strconv.Itoa(c.Version), workflow.Now(ctx), repeatedFor, maxRemembered)
 	return c.Summary(), nil

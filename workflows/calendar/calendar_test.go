@@ -34,6 +34,8 @@ func newEnv() *testsuite.TestWorkflowEnvironment {
 	all := new(lookups.Lookups)
 	env.RegisterActivityWithOptions(all.UpdateWorkflow, activity.RegisterOptions{Name: lookups.TypeUpdate})
 	env.RegisterActivityWithOptions(all.Registrations, activity.RegisterOptions{Name: lookups.TypeRegistrations})
+	env.RegisterActivityWithOptions(func(context.Context, workflows.HorizonWarning) (int, error) { return 0, nil },
+		activity.RegisterOptions{Name: workflows.ActivityWarn})
 	env.RegisterActivityWithOptions(func(context.Context, workflows.CalendarChange) (int, error) { return 0, nil },
 		activity.RegisterOptions{Name: workflows.ActivityTell})
 	return env

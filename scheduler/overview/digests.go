@@ -22,7 +22,7 @@ func (v *Overview) Digests(ctx context.Context, k job.CollectionKey, p listing.P
 	ctx, cancel := context.WithTimeout(ctx, pageTime)
 	defer cancel()
 	scope := listing.Scope{Subscription: k.Subscription, ResourceGroup: k.ResourceGroup, Collection: k.Name}
-	r, err := v.survey(ctx, scope, p.View)
+	r, err := v.survey(ctx, scope, p.View, v.listed)
 	if err != nil {
 		return listing.Digests{}, err
 	}

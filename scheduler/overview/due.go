@@ -22,7 +22,7 @@ func (v *Overview) ForecastAcross(
 ) (listing.Forecast, error) {
 	ctx, cancel := context.WithTimeout(ctx, pageTime)
 	defer cancel()
-	r, err := v.survey(ctx, s, q.View)
+	r, err := v.survey(ctx, s, q.View, v.recent)
 	if err != nil {
 		return listing.Forecast{}, err
 	}

@@ -30,6 +30,9 @@ const (
 	listedPerCall = 1000
 	// listedFor is how long a first page uses what was listed before, and followFor how long the pages after it do.
 	listedFor, followFor = 5 * time.Second, 10 * time.Minute
+	// A list that says as of when it is waits for listPatience until Temporal's lists are read again, and then has what
+	// was listed within staleFor: Temporal's lists take seconds while many jobs run.
+	listPatience, staleFor = 100 * time.Millisecond, time.Minute
 	// listLag is how long a change may take to be in Temporal's lists, differences of clocks included. One that takes
 	// longer is found when all jobs are listed again, allFor after the last time.
 	listLag, allFor = 5 * time.Minute, time.Hour
@@ -193,6 +196,11 @@ func (v *Overview) refresh(ctx context.Context, s listing.Scope, jobs int, maxAg
 	return v.relist(ctx, s, maxAge)
 }
 
+// listed is relist for readers that are to have all that was so listedFor ago.
+func (v *Overview) listed(ctx context.Context, s listing.Scope) asOf {
+	return v.relist(ctx, s, listedFor)
+}
+
 // relist is refresh for any number of jobs. Callers that ask at the same time share what one of them reads.
 func (v *Overview) relist(ctx context.Context, s listing.Scope, maxAge time.Duration) asOf {
 	for {
@@ -218,6 +226,26 @@ func (v *Overview) relist(ctx context.Context, s listing.Scope, maxAge time.Dura
 			return t.as
 		}
 	}
+}
+
+// recent is relist for readers that say as of when they are: they wait for listPatience at most if what is known is not
+// older than staleFor. Temporal's lists are read all the same, for those who ask next.
+func (v *Overview) recent(ctx context.Context, s listing.Scope) asOf {
+	if _, last := v.index.listed(s); v.o.Now().Sub(last.at) < staleFor {
+		read := make(chan asOf, 1)
+		go func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageTime)
+			defer cancel()
+			read <- v.relist(ctx, s, listedFor)
+		}()
+		select {
+		case as := <-read:
+			return as
+		case <-time.After(listPatience):
+			return last
+		}
+	}
+	return v.relist(ctx, s, listedFor)
 }
 
 // readLists reads Temporal's lists of the jobs of a scope into the index, which has them as of last.

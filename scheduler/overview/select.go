@@ -17,7 +17,7 @@ func (v *Overview) Select(
 	ctx, cancel := context.WithTimeout(ctx, pageTime)
 	defer cancel()
 	s := listing.Scope{Subscription: k.Subscription, ResourceGroup: k.ResourceGroup, Collection: k.Name}
-	r, err := v.survey(ctx, s, q.View)
+	r, err := v.survey(ctx, s, q.View, v.listed)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -45,7 +45,7 @@ func (v *Overview) Summaries(
 	}
 	ctx, cancel := context.WithTimeout(ctx, pageTime)
 	defer cancel()
-	r, err := v.survey(ctx, s, q.View)
+	r, err := v.survey(ctx, s, q.View, v.recent)
 	if err != nil {
 		return listing.Summaries{}, err
 	}
@@ -102,8 +102,11 @@ type row struct {
 	down bool // in descending order of n and text
 }
 
-// survey reads what is known of all jobs of a scope, and describes those of which nothing is.
-func (v *Overview) survey(ctx context.Context, s listing.Scope, view listing.View) (*survey, error) {
+// survey reads what is known of all jobs of a scope, and describes those of which nothing is. list is [Overview.recent]
+// or [Overview.listed].
+func (v *Overview) survey(
+	ctx context.Context, s listing.Scope, view listing.View, list func(context.Context, listing.Scope) asOf,
+) (*survey, error) {
 	keys, failed, err := v.jobs(ctx, s, listing.Page{View: view}, false)
 	if err != nil {
 		return nil, err
@@ -114,7 +117,7 @@ func (v *Overview) survey(ctx context.Context, s listing.Scope, view listing.Vie
 		r.addUnread(failed)
 		return r, nil
 	}
-	as := v.relist(ctx, s, listedFor)
+	as := list(ctx, s)
 	old := as == unlisted // what was read before is shown, and described on the page
 	if old {
 		_, last := v.index.listed(s)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -299,6 +300,33 @@ func TestTheListOfAGroupServesItsCollections(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.EqualValues(t, 1, w.listed.Load())
+}
+
+func TestAListThatTakesLongIsReadForThoseWhoAskNext(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	shop(w, rand.New(rand.NewPCG(7, 7)), 20)
+	var now atomic.Pointer[time.Time]
+	set := func(at time.Time) { now.Store(&at) }
+	set(noon)
+	v := w.overviewBy(func() time.Time { return *now.Load() })
+	asOf := func() time.Time {
+		found, err := v.Summaries(t.Context(), everything, listing.SummaryQuery{Page: listing.Page{Top: 10}})
+		require.NoError(t, err)
+		require.Equal(t, 20, found.Total)
+		return found.AsOf
+	}
+	require.Equal(t, noon, asOf())
+	release := make(chan struct{})
+	w.onList = func() { <-release }
+	later := noon.Add(50 * time.Second)
+	set(later)
+	require.Equal(t, noon, asOf(), "nobody waits for the list")
+	close(release)
+	require.Eventually(t, func() bool { return asOf().Equal(later) }, 30*time.Second, time.Millisecond)
+	require.EqualValues(t, 2, w.listed.Load())
+	set(later.Add(time.Hour))
+	require.Equal(t, later.Add(time.Hour), asOf(), "what is older is not shown")
 }
 
 func TestThoseWhoAskAtOnceShareOneList(t *testing.T) {

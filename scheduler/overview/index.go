@@ -420,8 +420,7 @@ func (e *entry) bound(f *listing.Filter, before time.Time) (time.Time, bool) {
 		if !settled {
 			last = due.Add(job.LastAttempt)
 		}
-		irregular := f.Status != "" && !f.Status.Succeeded() || f.Lateness.From > job.RegularDelay
-		if last.After(bound) && (!settled || !irregular) {
+		if last.After(bound) && (!settled || !irregular(f)) {
 			bound = last
 		}
 	}
@@ -429,4 +428,9 @@ func (e *entry) bound(f *listing.Filter, before time.Time) (time.Time, bool) {
 		bound = before
 	}
 	return bound, settled
+}
+
+// irregular reports whether a filter selects only entries that outlines cover; see [job.Outline].
+func irregular(f *listing.Filter) bool {
+	return f.Status != "" && !f.Status.Succeeded() || f.Lateness.From > job.RegularDelay
 }

@@ -464,11 +464,17 @@ func TestOfJobsThatAreHeldOnlyThoseAreReadThatHaveSentOrFailed(t *testing.T) {
 		w.outlines[id] = o
 		w.ran(k, noon.Add(-2*time.Second), 0, outcome)
 	}
-	page, _, err := w.overview(noon).HistoryAcross(t.Context(), ofC, listing.Page{Top: 100, Filter: listing.Filter{Status: job.OutcomeFailed}})
+	v := w.overview(noon)
+	page, _, err := v.HistoryAcross(t.Context(), ofC, listing.Page{Top: 100, Filter: listing.Filter{Status: job.OutcomeFailed}})
 	require.NoError(t, err)
 	require.Len(t, page, 1)
 	require.Equal(t, "job5", page[0].Key.Name)
 	require.EqualValues(t, 3, w.reversed.Load(), "histories")
+	w.described.Store(0)
+	page, _, err = v.HistoryAcross(t.Context(), ofC, listing.Page{Top: 100, Filter: listing.Filter{Status: job.OutcomeMissed}})
+	require.NoError(t, err)
+	require.Empty(t, page)
+	require.Less(t, w.described.Load(), int64(10), "the others were asked for the list before")
 }
 
 func TestTheHistoriesOfAHerdAreReadOnce(t *testing.T) {

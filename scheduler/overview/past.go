@@ -152,6 +152,9 @@ func (r *reading) streams(jobs []job.Key, as asOf) (all queue[*stream]) {
 			s.bound = s.before
 		}
 		e := r.index.get(s.id, as)
+		if r.begin.Sub(e.quiet) < listedFor && irregular(&r.filter) { // it was asked for another list
+			e.quiet = e.quiet.Add(job.SettledAfter)
+		}
 		s.bound, s.sure = e.bound(&r.filter, s.bound)
 		if s.sure && e.seen.at.Sub(s.bound) >= job.SettledAfter && e.seen.newest.Before(s.bound) {
 			s.bound = e.seen.newest // all up to the bound was in the history then

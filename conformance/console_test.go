@@ -55,6 +55,7 @@ func TestTheConsole(t *testing.T) {
 // A consoleTest is what the parts of the test have in common.
 type consoleTest struct {
 	base, target string
+	at           string // the beginning of the paths of pages of another resource group than the default one
 	client       *calls.Client
 	browser      context.Context
 }
@@ -82,7 +83,7 @@ func (s *consoleTest) tab(t *testing.T) context.Context {
 // open opens a page of the console.
 func (s *consoleTest) open(ctx context.Context, t *testing.T, path string) {
 	t.Helper()
-	do(ctx, t, chromedp.Navigate(s.base+"/console"+path))
+	do(ctx, t, chromedp.Navigate(s.base+"/console"+s.at+path))
 }
 
 // says waits until a page has a text.

@@ -28,7 +28,7 @@ const (
 type groupEntry struct {
 	group
 
-	Text        string // its name, with its subscription where several have one of that name
+	Before      string // its name: the beginning of its subscription where several have a group of that name
 	Link        string
 	Collections int
 	Current     bool
@@ -124,7 +124,7 @@ func (p *page) readGroups() (found groupList, err error) {
 				return err
 			}
 			g := group{subscriptions[i], of.Name}.plain()
-			groups[i] = append(groups[i], groupEntry{group: g, Text: of.Name, Collections: of.Properties.JobCollections})
+			groups[i] = append(groups[i], groupEntry{group: g, Collections: of.Properties.JobCollections})
 		}
 		return nil
 	}))
@@ -136,12 +136,12 @@ func (p *page) readGroups() (found groupList, err error) {
 				break
 			}
 			found.All = append(found.All, one)
-			times[strings.ToLower(one.Text)]++
+			times[strings.ToLower(one.Shown().Name)]++
 		}
 	}
 	for i := range found.All {
-		if one := &found.All[i]; times[strings.ToLower(one.Text)] > 1 {
-			one.Text = begun(one.Shown().Subscription) + "/" + one.Text
+		if one := &found.All[i]; times[strings.ToLower(one.Shown().Name)] > 1 {
+			one.Before = begun(one.Shown().Subscription) + "/"
 		}
 	}
 	return found, err
@@ -158,11 +158,9 @@ func begun(name string) string {
 
 // A groupMenu is the menu of resource groups in the head of each page.
 type groupMenu struct {
-	Text, Title string // of the group of the page
-	Entries     []groupEntry
-	Rest        int // beyond those, which a page has
-	More        bool
-	All         string // the path of that page
+	Before, Name, Title string // of the group of the page
+	Entries             []groupEntry
+	All                 string // the path of the page that has more; "" if there are none
 }
 
 // Groups returns the menu; nil if the caller sees nothing in other groups than that of the page.
@@ -180,20 +178,22 @@ func (p *page) Groups() *groupMenu {
 // menuOf returns the menu of a list, in which the group of the page is always.
 func (p *page) menuOf(found groupList) *groupMenu {
 	at := p.at.Shown()
-	m := &groupMenu{Text: at.Name, Title: "Resource group " + at.Name + " of the subscription " + at.Subscription, More: found.More, All: p.Link("/groups")}
+	m := &groupMenu{Name: at.Name, Title: "Resource group " + at.Name + " of the subscription " + at.Subscription}
 	here := -1
 	for i, one := range found.All {
 		if one.is(p.at) {
-			here, m.Text = i, one.Text
+			here, m.Before = i, one.Before
 		}
 	}
 	entries := append([]groupEntry{}, found.All...)
 	if here < 0 {
-		entries = append([]groupEntry{{group: p.at, Text: at.Name}}, entries...)
+		entries = append([]groupEntry{{group: p.at}}, entries...)
 	} else if here >= menuGroups {
 		entries = append([]groupEntry{entries[here]}, append(entries[:here:here], entries[here+1:]...)...)
 	}
-	m.Rest = max(0, len(entries)-menuGroups)
+	if len(entries) > menuGroups || found.More {
+		m.All = p.Link("/groups")
+	}
 	m.Entries = p.linked(entries[:min(len(entries), menuGroups)])
 	return m
 }

@@ -273,7 +273,7 @@ func curl(p *page, collection, name string, j *client.Job) string {
 func commands(p *page, collection, name string) string {
 	lines := []string{"export ALMANAC_URL=" + shellQuoted(p.base())}
 	if g := p.at; g != (group{}) {
-		lines = append(lines, "export ALMANAC_SUBSCRIPTION="+shellQuoted(g.Subscription)+" ALMANAC_RESOURCE_GROUP="+shellQuoted(g.Name))
+		lines = append(lines, "export ALMANAC_SUBSCRIPTION="+shellQuoted(g.Subscription), "export ALMANAC_RESOURCE_GROUP="+shellQuoted(g.Name))
 	}
 	for _, command := range []string{"get", "history", "run"} {
 		lines = append(lines, "almanac job "+command+" "+shellQuoted(collection+"/"+name))

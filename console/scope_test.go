@@ -130,7 +130,7 @@ func TestEachPageHasOneAddress(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, b.get("/console/subscriptions/"+azure).status)
 
 	b.get(inBilling).has("J=&#39;http://localhost"+apiBilling+"/jobCollections/reports/jobs/nightly&#39;", `curl -X POST &#34;$J/run?api-version=2016-03-01&#34;`,
-		"export ALMANAC_SUBSCRIPTION=&#39;"+azure+"&#39; ALMANAC_RESOURCE_GROUP=&#39;billing&#39;")
+		"export ALMANAC_SUBSCRIPTION=&#39;"+azure+"&#39;", "export ALMANAC_RESOURCE_GROUP=&#39;billing&#39;")
 	b.get("/console/jobs/reports/nightly").has("curl -X POST $J/run").lacks("ALMANAC_SUBSCRIPTION")
 }
 
@@ -172,7 +172,7 @@ func TestHomeOfAnEmptyGroupLeadsToWhereThereAreJobs(t *testing.T) {
 	two := none(azure+"/billing", "b/Billing", "c/other")
 	require.Equal(t, "/console/groups", two.get("/console/").location)
 	two.get("/console/groups").has("11111111-2222-3333-4444-555555555555</td>", ">billing</a>", ">Billing</a>", ">other</a>")
-	two.get(billing+"/jobs").has(`title="Resource group billing of the subscription `+azure, `class="cut">11111111…/billing</span>`, `<a href="/console/subscriptions/b/resourceGroups/Billing/">b/Billing<`)
+	two.get(billing+"/jobs").has(`title="Resource group billing of the subscription `+azure, `class="cut"><span class="mid-up">11111111…/</span>billing</span>`, `<a href="/console/subscriptions/b/resourceGroups/Billing/">Billing<`)
 
 	both := none("", azure+"/billing")
 	both.get("/console/").lacks("Your first job")

@@ -205,11 +205,11 @@ func TestTheTokenOfAContextIsForItsAPIAlone(t *testing.T) {
 	u := &user{home, map[string]string{"HOME": home, "XDG_CONFIG_HOME": home}}
 	u.must(t, "context", "add", "own", "--url", own.URL, "--token-file", token)
 	u.must(t, "context", "add", "bare", "--url", own.URL, "--stay")
-	u.must(t, "collection", "list")
-	u.must(t, "collection", "list", "--url", other.URL)
-	u.must(t, "collection", "list", "--context", "bare")
+	u.must(t, "collection", "list", "-o", "name")
+	u.must(t, "collection", "list", "-o", "name", "--url", other.URL)
+	u.must(t, "collection", "list", "-o", "name", "--context", "bare")
 	u.vars["ALMANAC_TOKEN"] = "mine"
-	u.must(t, "collection", "list", "--url", other.URL)
+	u.must(t, "collection", "list", "-o", "name", "--url", other.URL)
 	require.Equal(t, []string{"Bearer secret", "", "", "Bearer mine"}, sent)
 }
 

@@ -156,10 +156,10 @@ func TestALoginIsForTheAPIOfItsContextAlone(t *testing.T) {
 	u.must(t, "login")
 	var r recorder
 	other := r.serve(t, "other")
-	u.must(t, "collection", "list", "--url", other)
+	u.must(t, "collection", "list", "-o", "name", "--url", other)
 	u.must(t, "context", "add", "prod", "--url", other)
-	u.must(t, "collection", "list")
-	u.must(t, "collection", "list", "--context", "prod")
+	u.must(t, "collection", "list", "-o", "name")
+	u.must(t, "collection", "list", "-o", "name", "--context", "prod")
 	for _, asked := range r.asked {
 		require.True(t, strings.HasPrefix(asked, "other"), asked)
 		require.NotContains(t, asked, "ey", "a token")

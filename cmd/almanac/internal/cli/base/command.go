@@ -11,6 +11,7 @@
 package base
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -39,6 +40,7 @@ type Session struct {
 	Client     *client.Client
 	URL        string // of the API
 	Collection string // in which names are that have none
+	Group      ResourceGroup
 	Context    string // its name; "" if there is none
 
 	In     io.Reader
@@ -169,6 +171,7 @@ func (o *options) session(cmd *cobra.Command, getenv Lookup, set flags.Set) (*Se
 		transport = &credentials.Transport{Path: at.login, API: at.URL, Context: name, Base: transport}
 	}
 	s.URL, s.Collection, s.Context = at.URL, at.Collection, name
+	s.Group = ResourceGroup{cmp.Or(at.Subscription, client.DefaultSubscription), cmp.Or(at.ResourceGroup, client.DefaultResourceGroup)}
 	s.Client, err = client.New(at.URL, client.Options{
 		Token: token, Transport: transport, Subscription: at.Subscription, ResourceGroup: at.ResourceGroup,
 	})

@@ -62,7 +62,11 @@ func (s *Session) missingCollection(ctx context.Context, name string, err error)
 	for _, one := range page.Value {
 		known = append(known, one.Name)
 	}
-	return meant(err, "", fields.Nearest(name, known))
+	near := fields.Nearest(name, known)
+	if elsewhere := s.Elsewhere(ctx); near == "" && elsewhere != "" {
+		return exit.With(exit.NotFound, fmt.Errorf("%w\n%s", err, elsewhere))
+	}
+	return meant(err, "", near)
 }
 
 // MissingCollection adds to the error about a job collection that does not exist which one is near.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -68,24 +70,66 @@ func quotaText(c client.Collection) (text string) {
 	return strings.TrimSpace(text)
 }
 
+// everywhere is view with the resource group and, of all subscriptions, the subscription.
+func everywhere(subscriptions bool) output.View[client.Collection] {
+	part := func(n int) func(client.Collection) output.Cell { // of /subscriptions/S/resourceGroups/G/…
+		return cell(func(c client.Collection) string {
+			parts := strings.Split(c.ID, "/")
+			if n >= len(parts) {
+				return ""
+			}
+			return parts[n]
+		})
+	}
+	v := view
+	more := []output.Column[client.Collection]{{Head: "GROUP", Of: part(4)}}
+	if subscriptions {
+		more = append(more, output.Column[client.Collection]{Head: "SUBSCRIPTION", Of: part(2)})
+	}
+	v.Columns = slices.Insert(slices.Clone(view.Columns), 1, more...)
+	return v
+}
+
+// collections returns the job collections of all resource groups of the subscription or, if that is asked for, of all
+// subscriptions.
+func collections(ctx context.Context, s *base.Session, subscriptions bool) iter.Seq2[client.Collection, error] {
+	if !subscriptions {
+		return s.Client.AllCollections(ctx, client.List{})
+	}
+	return func(yield func(client.Collection, error) bool) {
+		for of, err := range s.Client.Subscriptions(ctx, client.List{}) {
+			if err != nil {
+				yield(client.Collection{}, err)
+				return
+			}
+			for one, err := range s.Client.In(of.SubscriptionID, "any").AllCollections(ctx, client.List{}) {
+				if !yield(one, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
 func newList(getenv base.Lookup) *cobra.Command {
-	var all bool
+	var groups, all bool
 	return base.Command(&cobra.Command{
 		Use:     "list",
 		Aliases: []string{"ls"},
 		Short:   "List the job collections of the resource group",
-		Long:    "List the job collections of the resource group.",
-		Example: "  almanac collection list -o name",
+		Long:    "List the job collections of the resource group, or of all.",
+		Example: "  almanac collection list -o name\n  almanac collection list --all",
 	}, getenv, []flags.Group{{Name: "Collections", Settings: []*flags.Setting{
-		{Flag: "all-groups", Short: "A", Value: flags.Bool(&all), Help: "Those of all resource groups of the subscription."},
+		{Flag: "all-groups", Short: "A", Value: flags.Bool(&groups), Help: "Those of all resource groups of the subscription."},
+		{Flag: "all", Value: flags.Bool(&all), Help: "Those of all subscriptions and resource groups."},
 	}}}, func(ctx context.Context, s *base.Session, _ []string) error {
-		read := s.Client.Collections
-		if all {
-			read = s.Client.AllCollections
+		read, v := s.Client.Collections(ctx, client.List{}), view
+		if groups || all {
+			read, v = collections(ctx, s, all), everywhere(all)
 		}
 		var found []client.Collection
 		unread := 0
-		for one, err := range read(ctx, client.List{}) {
+		for one, err := range read {
 			if missing, ok := errors.AsType[*client.UnreadError](err); ok {
 				s.Say("%s", missing.Error())
 				unread++
@@ -98,8 +142,11 @@ func newList(getenv base.Lookup) *cobra.Command {
 		}
 		if len(found) == 0 && s.Format.ForPeople() {
 			s.Say("No job collections")
+			if elsewhere := s.Elsewhere(ctx); elsewhere != "" {
+				s.Say("%s", elsewhere)
+			}
 		}
-		if err := output.List(&s.Printer, view, found); err != nil {
+		if err := output.List(&s.Printer, v, found); err != nil {
 			return err
 		}
 		return base.Unread(unread)

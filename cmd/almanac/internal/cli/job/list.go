@@ -83,6 +83,9 @@ func runList(ctx context.Context, s *base.Session, o *listOptions, words []strin
 	}
 	if len(found) == 0 && err == nil && s.Format.ForPeople() {
 		s.Say("No jobs in %s", placeOf(s, o.all))
+		if elsewhere := s.Elsewhere(ctx); elsewhere != "" && o.search == (client.Search{}) {
+			s.Say("%s", elsewhere)
+		}
 	}
 	if printed := output.List(&s.Printer, v, found); printed != nil {
 		return printed

@@ -1,8 +1,6 @@
 package cli_test
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -42,9 +40,5 @@ func TestJobsOfOtherResourceGroupsAreFound(t *testing.T) {
 	require.Equal(t, "hello\n", u.must(t, "job", "list", "-o", "name", "--context", "billing"))
 	dir := t.TempDir()
 	u.must(t, "export", "-f", dir, "reports", "--context", "billing")
-	require.FileExists(t, filepath.Join(dir, "reports.yaml"))
-	files, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	require.Len(t, files, 1)
-	require.Contains(t, u.must(t, "plan", "-f", dir, "--context", "billing", "-c", "reports"), "0 to create")
+	require.Contains(t, u.must(t, "plan", "-f", dir, "--context", "billing"), "No changes: 1 job as the files say.")
 }

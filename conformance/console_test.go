@@ -379,7 +379,7 @@ func axeScript(t *testing.T) string {
 func (s *consoleTest) shown() []string {
 	const job = "/jobs/many/a"
 	return []string{"/", "/jobs", "/jobs/many", "/jobs/none", job, job + "/edit", "/new?collection=many", job + "/delete", job + "/explain", job + "/pause", job + "/resume", job + "/backfill", "/pause/many", "/resume/many", "/jobs/default/hello", "/activity",
-		"/activity?by=time", "/incident", "/incident?from=x", "/calendars", "/calendars?name=days-off", "/about", "/nowhere"}
+		"/activity?by=time", "/incident", "/incident?from=x", "/calendars", "/calendars?name=days-off", "/groups", "/about", "/nowhere"}
 }
 
 // prefer sets what a person prefers, such as dark colours.

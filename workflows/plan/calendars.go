@@ -211,7 +211,7 @@ func (n *Note) ByCalendars() *job.ByCalendars {
 // reason. It reports whether there was room.
 func (p *Plan) addOff(o *calendars.Occurrence) bool {
 	why, by, n := job.WhyByCalendar(o), job.CalendarDayOf(o), len(p.Off)
-	if n == 0 || p.Off[n-1].Why != why || o.Nominal.Sub(p.Off[n-1].First) >= aheadByCalendars {
+	if n == 0 || p.Off[n-1].Why != why || o.Nominal.Sub(p.Off[n-1].First) >= aheadByCalendars || !p.Off[n-1].hasRoom(o.Nominal) {
 		if n == mostOff {
 			return false
 		}

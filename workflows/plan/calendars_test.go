@@ -85,6 +85,33 @@ func TestAJobOfMinutesIsPlannedADayAhead(t *testing.T) {
 	require.True(t, p.Covered.Before(p.Due[0]), "so many are not looked at together")
 }
 
+func TestWhatCalendarsDropHasItsOwnTimesHoweverManyTheyAre(t *testing.T) {
+	t.Parallel()
+	r := asked("day", day(1, 18))
+	r.Recurrence.Schedule = &job.Schedule{Hours: []int{9, 17}, Minutes: []int{0, 1, 2, 3, 4, 5, 10, 20, 21, 22, 23, 24, 25, 26, 27,
+		28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40}}
+	p, err := r.AnswerBy(by(t, calendars.Skip, 1, "2026-01-02"))
+	require.NoError(t, err)
+	nominal := map[time.Time]bool{}
+	for _, hour := range r.Recurrence.Schedule.Hours {
+		for _, minute := range r.Recurrence.Schedule.Minutes {
+			nominal[day(2, hour).Add(time.Duration(minute)*time.Minute)] = true
+		}
+	}
+	for i := range p.Off {
+		for at := range p.Off[i].All() {
+			require.True(t, nominal[at] || at.Day() != 2, at)
+			delete(nominal, at)
+		}
+	}
+	require.Empty(t, nominal)
+
+	p, err = asked("minute", day(10, 0).Add(-time.Minute)).AnswerBy(by(t, calendars.Skip, 1))
+	require.NoError(t, err)
+	require.NotEmpty(t, p.Off)
+	require.Greater(t, p.Off[0].Count, 1000, "those that are evenly apart have an entry together")
+}
+
 func TestAPlanThatFollowsAChangedCalendarNeedsNotTheOldOne(t *testing.T) {
 	t.Parallel()
 	old := by(t, calendars.NextWorkingDay, 1, "2026-01-08")

@@ -102,6 +102,21 @@ func (d *Dropped) noteFrom(all []calendars.Occurrence) {
 // Note returns what calendars say of the occurrence that was due then; nil if that is nothing.
 func (d *Dropped) Note(due time.Time) *Note { return noteAt(d.Notes, due) }
 
+// hasRoom reports whether t can be added so that [Dropped.All] returns it: further ones than are listed must be evenly
+// apart.
+func (d *Dropped) hasRoom(t time.Time) bool {
+	if d.Count < maxListed {
+		return true
+	}
+	apart := t.Sub(d.Last)
+	for i, listed := range d.Newest[1:] {
+		if listed.Sub(d.Newest[i]) != apart {
+			return false
+		}
+	}
+	return d.Newest[0].Sub(d.First) == apart*time.Duration(d.Count-len(d.Newest))
+}
+
 // Until returns those that were due up to a time.
 func (d *Dropped) Until(t time.Time) *Dropped {
 	some := &Dropped{Outcome: d.Outcome, Why: d.Why, Repeat: d.Repeat, Calendar: d.Calendar}

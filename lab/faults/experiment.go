@@ -164,6 +164,15 @@ func (x *experiment) run(ctx context.Context) (*record.Log, error) {
 	jobs := workload.NewJobs(o.jobs, o.herd, begin, o.duration, stream(o.seed, 1))
 	w := workload.New(x.client, x.receiver, jobs, stream(o.seed, 2))
 	w.Promising = workload.NewPromising(o.promises, begin, stream(o.seed, 4))
+	w.Dated = workload.NewDated(o.calendars, begin, stream(o.seed, 5))
+	temporal, err := dialTemporal(x.system)
+	if err != nil {
+		return nil, err
+	}
+	defer temporal.Close()
+	w.Terminate = func(ctx context.Context, workflowID string) error {
+		return temporal.TerminateWorkflow(ctx, workflowID, "", "a fault experiment")
+	}
 	n := &nemesis.Nemesis{
 		Faults: o.faults, Aims: o.aims, Quiet: o.quiet, Down: o.down,
 		System: x.system, Receiver: x.receiver, Workload: w, Random: stream(o.seed, 3), Progress: x.progress,
@@ -178,7 +187,6 @@ func (x *experiment) run(ctx context.Context) (*record.Log, error) {
 	}
 	l.Run.Loaded = time.Now().UTC()
 	x.progress.Printf("%d jobs are created, due from %s on", o.jobs, begin.Format(time.TimeOnly))
-	var err error
 	if l.Faults, err = x.disturb(ctx, w, n); err != nil {
 		return l, err
 	}

@@ -46,6 +46,7 @@ func TestInvalidFlagsAreRefused(t *testing.T) {
 		{[]string{"-jobs", "0"}, "-jobs must be between 1 and 10000 (got 0)"},
 		{[]string{"-settle", "0s"}, "-settle must be between 1s and 24h (got 0s)"},
 		{[]string{"-changes", "-1"}, "-changes must be at least 0 (got -1)"},
+		{[]string{"-calendars", "201"}, "-calendars must be between 0 and 200 (got 201)"},
 		{[]string{"-tolerance", "-1s"}, "-tolerance must be at least 0s (got -1s)"},
 		{[]string{"-form", "cluster", "-changes-after", "cut"}, `-changes-after must be none, kill, pause (got "cut")`},
 		{[]string{"-changes-after", "kill"},

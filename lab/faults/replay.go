@@ -23,7 +23,9 @@ import (
 
 	"almanac/internal/codec"
 	"almanac/lab/record"
+	"almanac/lab/system"
 	"almanac/workflows"
+	"almanac/workflows/calendar"
 	"almanac/workflows/installation"
 	"almanac/workflows/jobloop"
 	"almanac/workflows/registries"
@@ -33,6 +35,16 @@ import (
 var almanacWorkflows = map[string]any{
 	workflows.TypeJob: jobloop.Workflow, workflows.TypeCollection: registries.Collection,
 	workflows.TypeSubscription: registries.Subscription, workflows.TypeInstallation: installation.Workflow,
+	workflows.TypeCalendar: calendar.Workflow, workflows.TypeCalendars: calendar.Directory,
+}
+
+// dialTemporal connects to the Temporal server of a system under test.
+func dialTemporal(s *system.System) (client.Client, error) {
+	c, err := client.NewLazyClient(client.Options{HostPort: s.Frontend, Logger: silent})
+	if err != nil {
+		return nil, fmt.Errorf("connect to Temporal: %w", err)
+	}
+	return c, nil
 }
 
 var silent = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))

@@ -63,8 +63,8 @@ func timelineOf(l *record.Log, j record.Job, at time.Time) []string {
 	for i := range l.Reads {
 		if r := &l.Reads[i]; r.Job == j {
 			for _, e := range r.Entries {
-				events.add(e.Start, "history: %s due %s attempt %d of execution %d %s until %s: %.120s",
-					e.Action, record.Clock(e.Due), e.Retry+1, e.Repeat, e.Status, record.Clock(e.End), e.Message)
+				events.add(e.Start, "history: %s due %s attempt %d of execution %d %s until %s: %.120s%s",
+					e.Action, record.Clock(e.Due), e.Retry+1, e.Repeat, e.Status, record.Clock(e.End), e.Message, byCalendars(&e))
 			}
 		}
 	}
@@ -77,6 +77,13 @@ func (l *timeline) addChange(c *record.Change) {
 	if d := c.Definition; d != nil {
 		what += fmt.Sprintf(" (incarnation %d, version %d, %s, retries %d, overlap %s, catch-up %t, count %d, %s)",
 			c.Incarnation, d.Version, d.Start.Format("15:04:05"), d.Retries, d.Overlap, d.CatchUp, d.Count, d.Behaviour)
+		if d.Rule != nil {
+			what += fmt.Sprintf(" %+v", *d.Rule)
+		}
+	}
+	if k := c.Calendar; k != nil {
+		what += fmt.Sprintf(" %s version %d: weekend %v, days %v, periods %v, make-up %v, zone %q, until %q", k.Name, k.Version,
+			k.WeekendDays, k.Days, k.Periods, k.MakeUpDays, k.TimeZone, k.CompleteUntil)
 	}
 	for _, t := range c.Tries {
 		l.add(t.Issued, "change: %s issued", what)
@@ -98,4 +105,12 @@ func (l *timeline) lines() []string {
 		lines = append(lines, record.Clock(e.at)+"  "+strings.Join(strings.Fields(e.text), " "))
 	}
 	return slices.Compact(lines)
+}
+
+// byCalendars returns what an entry says of calendars.
+func byCalendars(e *record.Entry) string {
+	if e.Nominal.IsZero() && e.Calendars == nil && e.Beyond == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (nominally %s, %v, beyond %v)", e.Nominal.Format(time.RFC3339), e.Calendars, e.Beyond)
 }

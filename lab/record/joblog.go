@@ -11,6 +11,7 @@ type JobLog struct {
 	Job
 	Changes    []*Change // of the job and its collection, except those that were refused and manual runs
 	ManualRuns []*Change // except those that were refused
+	Calendars  []*Change // of the calendars of its collection, except those that were refused
 	Requests   []*Request
 	Actions    []*ActionLog
 	Read       *Read              // the last one; nil: none
@@ -42,12 +43,14 @@ func (l *Log) Jobs() []*JobLog {
 		}
 		return byJob[j]
 	}
-	ofCollection := map[string][]*Change{}
+	ofCollection, calendars := map[string][]*Change{}, map[string][]*Change{}
 	for i := range l.Changes {
 		c := &l.Changes[i]
 		outcome, _ := c.Outcome()
 		switch {
 		case len(c.Tries) == 0 || outcome == Refused:
+		case c.Calendar != nil:
+			calendars[c.Collection] = append(calendars[c.Collection], c)
 		case c.Name == "":
 			ofCollection[c.Collection] = append(ofCollection[c.Collection], c)
 		case c.Kind == ManualRun:
@@ -58,7 +61,10 @@ func (l *Log) Jobs() []*JobLog {
 	}
 	for _, j := range all {
 		j.Changes = append(j.Changes, ofCollection[j.Collection]...)
-		slices.SortStableFunc(j.Changes, func(a, b *Change) int { return a.Issued().Compare(b.Issued()) })
+		j.Calendars = calendars[j.Collection]
+		for _, changes := range [][]*Change{j.Changes, j.Calendars} {
+			slices.SortStableFunc(changes, func(a, b *Change) int { return a.Issued().Compare(b.Issued()) })
+		}
 	}
 	for i := range l.Requests {
 		r := &l.Requests[i]

@@ -62,6 +62,8 @@ type Definition struct {
 
 	Promises bool          // it is paused, skipped and backfilled; see promises.go
 	Window   time.Duration // its flexibleWindow
+
+	Rule *Rule `json:",omitempty"` // of a job with calendars: it is due in some of the minutes; see calendars.go
 }
 
 // The actions of a job.
@@ -122,6 +124,7 @@ type Change struct {
 	Promise  *Promise  `json:",omitempty"` // of Pause, Resume and the like
 	Which    *Which    `json:",omitempty"` // of SkipSome and UnskipSome
 	Backfill *Backfill `json:",omitempty"` // of BeginBackfill and ChangeBackfill
+	Calendar *Calendar `json:",omitempty"` // of PutCalendar and the like
 }
 
 // A Try is one request of a change.
@@ -285,6 +288,10 @@ type Entry struct {
 	Planned    time.Time
 	Recovered  bool
 	Backfill   string
+
+	Nominal   time.Time // zero: it is the due time
+	Calendars []CalendarDay
+	Beyond    []string // calendars
 }
 
 // A List is the API's list of a collection's jobs.

@@ -35,12 +35,15 @@ const (
 	Skips      = "skip"
 	Backfills  = "backfill"
 	Windows    = "flexible window"
+	Calendars  = "calendar"
+	Entries    = "calendar entry"
+	InUse      = "calendar in use"
 	Unanswered = "unanswered"
 )
 
 // Laws are all laws, in the order of the report.
 var Laws = []string{NoLoss, OneID, Duplicates, Early, Retries, Counts, Disabled, Updated, Deleted, Reads, Replays,
-	Late, OneEntry, Pauses, Skips, Backfills, Windows, CatchUp, CutOff, Unanswered}
+	Late, OneEntry, Pauses, Skips, Backfills, Windows, Calendars, Entries, InUse, CatchUp, CutOff, Unanswered}
 
 // A Violation is a violation of a law, or something that looks like one and is excused.
 type Violation struct {
@@ -69,14 +72,18 @@ type checker struct {
 func Check(l *record.Log) *Verdict {
 	c := &checker{log: l, jobs: l.Jobs()}
 	for _, j := range c.jobs {
-		if j.Promising() {
+		switch {
+		case j.ByCalendars():
+			c.checkCalendars(j)
+		case j.Promising():
 			c.checkPromises(j)
-		} else {
+			c.checkOneEntry(j)
+		default:
 			c.checkOccurrences(j)
 			c.checkDropped(j)
 			c.checkCatchUp(j)
+			c.checkOneEntry(j)
 		}
-		c.checkOneEntry(j)
 		c.checkManualRuns(j)
 		c.checkNeverArrived(j)
 		c.checkIDs(j)
@@ -90,6 +97,7 @@ func Check(l *record.Log) *Verdict {
 		c.checkRead(j)
 		c.checkCreated(j)
 	}
+	c.checkVersions()
 	c.checkAlerts()
 	c.checkSharedIDs()
 	c.checkLists()

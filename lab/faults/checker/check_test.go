@@ -120,7 +120,8 @@ func allCases() []testCase {
 	return slices.Concat(
 		lossCases(), neverArrivedCases(), manualRunCases(), createCases(), idCases(), repeatCases(), retryCases(),
 		errorActionCases(), countCases(), changeCases(), listCases(), lateCases(), catchUpCases(), cutCases(),
-		answerCases(), entryCases(), pauseCases(), skipCases(), backfillCases(), windowCases(),
+		answerCases(), entryCases(), pauseCases(), skipCases(), backfillCases(), windowCases(), calendarCases(),
+		moveCases(), calendarChangeCases(),
 	)
 }
 

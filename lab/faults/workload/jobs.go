@@ -38,6 +38,9 @@ func Collections() []string {
 	for i := range promiseCollections {
 		names = append(names, promiseCollection(i))
 	}
+	for i := range calendarCollections {
+		names = append(names, calendarCollection(i))
+	}
 	return names
 }
 
@@ -172,7 +175,10 @@ type object = client.Object
 // definitionBody returns the body of the request that creates a job.
 func definitionBody(r *receiver.Receiver, j record.Job, d record.Definition) object {
 	p := object{"startTime": d.Start.Format(time.RFC3339), "action": action(r, j, d)}
-	if !d.Once {
+	switch {
+	case d.Rule != nil:
+		p["recurrence"] = recurrenceOf(&d)
+	case !d.Once:
 		recurrence := object{"frequency": "minute", "interval": 1, "overlapPolicy": d.Overlap}
 		if d.Count > 0 {
 			recurrence["count"] = d.Count

@@ -102,3 +102,28 @@ func TestAlmanacAcceptsOneTimeJobs(t *testing.T) {
 	require.Nil(t, d.Recurrence)
 	require.Equal(t, now.Truncate(time.Second), d.StartTime.Time)
 }
+
+func TestAlmanacAcceptsEveryJobWithCalendarsAndEveryCalendar(t *testing.T) {
+	t.Parallel()
+	begin := time.Date(2026, 3, 1, 22, 50, 10, 0, time.UTC)
+	r := receiver.New("http://127.0.0.1:1", 1)
+	random := newRandom(1)
+	kinds := map[string]bool{}
+	for _, j := range NewDated(200, begin, random) {
+		d, err := input.ParseDefinition(encoded(t, definitionBody(r, j.ID, j.Definition)), input.ParseOptions{Now: begin})
+		require.NoError(t, err)
+		require.True(t, d.Recurrence.ByCalendars())
+		for _, use := range d.Recurrence.Calendars {
+			kinds[j.Definition.Rule.Frequency+" "+use.OnMatch] = true
+		}
+	}
+	for _, kind := range []string{"minute skip", "minute only", "month skip", "week nextWorkingDay", "day previousWorkingDay",
+		"week nextWorkingDayInMonth", "week previousWorkingDayInMonth"} {
+		require.True(t, kinds[kind], kind)
+	}
+	for range 200 {
+		c := newCalendar("B", begin, random)
+		_, err := input.ParseCalendar(encoded(t, calendarBody(&c)))
+		require.NoError(t, err)
+	}
+}

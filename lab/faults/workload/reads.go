@@ -57,6 +57,10 @@ type historyPage struct {
 			PlannedStart          time.Time `json:"plannedStart"`
 			Recovered             bool      `json:"recovered"`
 			Backfill              string    `json:"backfill"`
+
+			NominalTime   time.Time            `json:"nominalTime"`
+			Calendars     []record.CalendarDay `json:"calendars"`
+			BeyondHorizon []string             `json:"beyondHorizon"`
 		} `json:"properties"`
 	} `json:"value"`
 	NextLink *string `json:"nextLink"`
@@ -101,6 +105,7 @@ func readHistory(ctx context.Context, c *client.Client, j record.Job) ([]record.
 				Start: p.StartTime, End: p.EndTime, Due: p.ExpectedExecutionTime, Status: p.Status, Message: p.Message,
 				Retry: p.RetryCount, Repeat: p.RepeatCount, Action: record.MainAction,
 				Planned: p.PlannedStart, Recovered: p.Recovered, Backfill: p.Backfill,
+				Nominal: p.NominalTime, Calendars: p.Calendars, Beyond: p.BeyondHorizon,
 			}
 			if p.ActionName == "ErrorAction" {
 				e.Action = record.ErrorAction

@@ -22,6 +22,10 @@ import (
 type Workload struct {
 	Jobs      []*Job // created at the beginning
 	Promising []*Job // likewise; they are paused, skipped and backfilled
+	Dated     []*Job // likewise; they have calendars
+
+	// Terminate ends a workflow of Temporal from outside; nil: no calendar is lost
+	Terminate func(ctx context.Context, workflowID string) error
 
 	client   *client.Client
 	receiver *receiver.Receiver
@@ -107,7 +111,10 @@ func (w *Workload) Create(ctx context.Context) error {
 			return err
 		}
 	}
-	all := slices.Concat(w.Jobs, w.Promising)
+	if len(w.Dated) > 0 {
+		w.createCalendars(ctx)
+	}
+	all := slices.Concat(w.Jobs, w.Promising, w.Dated)
 	wait.Calls(len(all), 4, func(i int) { w.create(ctx, all[i], maxTries) })
 	return ctx.Err()
 }
@@ -131,6 +138,9 @@ func (w *Workload) Run(ctx, base context.Context, perMinute float64) {
 	}
 	if len(w.Promising) > 0 {
 		w.runPromises(ctx, base)
+	}
+	if len(w.Dated) > 0 {
+		w.runCalendars(ctx, base)
 	}
 }
 
@@ -174,7 +184,7 @@ func (w *Workload) Freeze(ctx context.Context) error {
 // IDs returns the incarnations of all jobs, also of those created for faults. No change may be under way.
 func (w *Workload) IDs() []record.Job {
 	var ids []record.Job
-	for _, j := range slices.Concat(w.Jobs, w.Promising, w.added) {
+	for _, j := range slices.Concat(w.Jobs, w.Promising, w.Dated, w.added) {
 		ids = append(ids, j.ID)
 	}
 	return ids
@@ -184,7 +194,7 @@ func (w *Workload) IDs() []record.Job {
 func (w *Workload) Changes() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.changes) - len(w.Jobs) - len(w.Promising)
+	return len(w.changes) - len(w.Jobs) - len(w.Promising) - len(w.Dated)
 }
 
 // AddTo adds the changes, the lists and the reads to a log.

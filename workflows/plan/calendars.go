@@ -127,7 +127,7 @@ func (p *Plan) annotate(t *timetable.Timetable, c *Calendars, from, noted time.T
 		begin = from
 	}
 	last := p.Due[len(p.Due)-1]
-	covered, all := t.Within(begin, last, mostNominal), t.Occurrences(begin.Add(time.Second), last)
+	covered, all := t.Within(noted, last, mostNominal), t.Occurrences(begin.Add(time.Second), last)
 	for p.note(all, covered, from, noted); p.noteSize() > mostNoted && len(p.Due) > 2; p.note(all, covered, from, noted) {
 		p.Due, p.Done = p.Due[:max(2, len(p.Due)/2)], false
 	}

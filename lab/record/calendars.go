@@ -19,7 +19,6 @@ type Rule struct {
 	Minutes     []int
 	WeekDays    []time.Weekday // of week
 	WorkingDays []int          // of month: all are positive
-	End         time.Time      // of the nominal times
 	Uses        []Use
 }
 

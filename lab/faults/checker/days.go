@@ -213,7 +213,7 @@ func (p *planner) nominal(v view, id identity) (time.Time, bool) {
 			}
 		}
 	}
-	return t, !t.Before(p.start) && (p.rule.End.IsZero() || !t.After(p.rule.End))
+	return t, !t.Before(p.start)
 }
 
 // fires reports whether the rule, without working days, fires at a time.

@@ -80,13 +80,13 @@ func NewDated(n int, begin time.Time, random *rand.Rand) []*Job {
 	return all
 }
 
-// daysAround is how long before its creation the nominal times of a job begin, and how long after it they end. Of a rule
-// with many times a day the product looks at all that may move, which takes seconds on a busy machine.
+// daysAround is how long before its creation the nominal times of a job begin. Of a rule with many times a day all are
+// looked at that may move, so that these jobs have not more of them than the run needs.
 const daysAround = 6 * 24 * time.Hour
 
 // newDated returns the definition of a job with calendars; each kind in turn.
 func newDated(kind int, now time.Time, random *rand.Rand) record.Definition {
-	r := &record.Rule{Zone: zone(now, random), End: now.Add(daysAround).Truncate(time.Second)}
+	r := &record.Rule{Zone: zone(now, random)}
 	d := record.Definition{Version: 1, Start: newStart(now.Add(-daysAround), random), Overlap: "allowAll",
 		CatchUp: random.IntN(3) == 0, Behaviour: []string{"ok", "ok", "ok", "slow-1", "flaky-30"}[random.IntN(5)], Rule: r}
 	if random.IntN(2) == 0 {
@@ -94,10 +94,9 @@ func newDated(kind int, now time.Time, random *rand.Rand) record.Definition {
 	}
 	today := in(now, r.Zone)
 	other := []int{-1, 1}[random.IntN(2)]
-	for hour := range 3 {
+	for hour := range 2 {
 		r.Hours = append(r.Hours, (today.Hour()+hour)%24)
 	}
-	r.Minutes = minutes(random)
 	near := []time.Weekday{today.AddDate(0, 0, other).Weekday()}
 	if random.IntN(2) == 0 {
 		near = append(near, today.Weekday())
@@ -117,15 +116,21 @@ func newDated(kind int, now time.Time, random *rand.Rand) record.Definition {
 			r.WorkingDays = append(r.WorkingDays, n)
 		}
 	}
+	r.Minutes = minutes(map[string]int{"day": 3}[r.Frequency], random)
 	r.Uses = uses(r, kind, other, random)
+	if r.Frequency != "minute" {
+		d.Start = d.Start.Truncate(time.Minute) // as these are due
+	}
 	return d
 }
 
-// minutes returns all minutes of an hour, or some that are not evenly apart.
-func minutes(random *rand.Rand) (all []int) {
-	some := random.IntN(3) == 0
+// minutes returns all minutes of an hour, or some that are not evenly apart: one of so many, or for 0 perhaps one of two.
+func minutes(oneOf int, random *rand.Rand) (all []int) {
+	if oneOf == 0 {
+		oneOf = 1 + random.IntN(2)
+	}
 	for m := range 60 {
-		if !some || random.IntN(2) > 0 {
+		if random.IntN(oneOf) == 0 {
 			all = append(all, m)
 		}
 	}
@@ -236,7 +241,7 @@ func calendarBody(c *record.Calendar) object {
 func recurrenceOf(d *record.Definition) object {
 	r := d.Rule
 	o := object{"frequency": r.Frequency, "interval": 1, "overlapPolicy": d.Overlap, "timeZone": r.Zone,
-		"endTime": r.End.Format(time.RFC3339), "calendars": usesBody(r)}
+		"calendars": usesBody(r)}
 	schedule := object{"hours": r.Hours, "minutes": r.Minutes}
 	if len(r.WeekDays) > 0 {
 		var names []string

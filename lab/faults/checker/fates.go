@@ -46,11 +46,6 @@ func (o *dated) add(f fate) {
 	}
 }
 
-// runsAt reports whether it may run, due at a time.
-func (o *dated) runsAt(t time.Time) bool {
-	return slices.ContainsFunc(o.fates, func(f fate) bool { return f.how == runs && f.at.Equal(t) })
-}
-
 // only reports whether all of its fates end in some way.
 func (o *dated) only(h how) bool {
 	return !slices.ContainsFunc(o.fates, func(f fate) bool { return f.how != h })

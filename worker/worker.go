@@ -130,7 +130,7 @@ func New(o Options) worker.Worker {
 	w.RegisterActivityWithOptions(planner.Ask, activity.RegisterOptions{Name: workflows.ActivityAsk})
 	tells := newTeller(&o)
 	w.RegisterActivityWithOptions(tells.Tell, activity.RegisterOptions{Name: workflows.ActivityTell})
-	warns := &warner{teller: tells, notifies: notifies}
+	warns := &warner{teller: tells}
 	w.RegisterActivityWithOptions(warns.Warn, activity.RegisterOptions{Name: workflows.ActivityWarn})
 	w.RegisterActivityWithOptions(notifies.Send, activity.RegisterOptions{Name: notify.TypeSend})
 	w.RegisterActivityWithOptions(notifies.Targets, activity.RegisterOptions{Name: notify.TypeTargets})

@@ -110,7 +110,8 @@ func (o *Options) addFlags(flags *flag.FlagSet, parts []string) {
 	flags.IntVar(&o.Ticks, "ticks", 2, "number of ticks that are measured, after the first one")
 	flags.IntVar(&o.Rounds, "rounds", 2, "number of rounds of sustained executions, and of parts observed and next-run")
 	flags.DurationVar(&o.CreatedBefore, "created-before", time.Minute, "how long before their first tick the herds of "+
-		"the parts "+FirstTick+", "+Storm+" and "+BreakingPoint+" are created, and at least those of part across, at most 24h")
+		"the parts "+FirstTick+", "+Storm+" and "+BreakingPoint+" are created, and at least those of part across; at most "+
+		"24h")
 	flags.DurationVar(&o.Window, "window", time.Hour,
 		"how long the jobs of part across run before lists are read, of the hour in which each runs once")
 	flags.DurationVar(&o.MaxHold, "max-hold", activities.DefaultMaxHold,

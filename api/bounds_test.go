@@ -119,6 +119,24 @@ func init() {
 	}
 }
 
+// So have its blackouts.
+func init() {
+	const when = `"onMatch":"skip","weekDays":["monday"],"timeZone":"UTC"`
+	for member, list := range map[string]func(n int) string{
+		"":         func(n int) string { return repeated(n, `{"name":"b",`+when+`}`) },
+		"[0].name": func(n int) string { return `[{"name":"` + text(n) + `",` + when + `}]` },
+	} {
+		probes["RecurrencePreview properties.blackouts"+member] = func(n int) (string, string, string) {
+			return http.MethodPost, "/previewRecurrence", `{"properties":{"blackouts":` + list(n) + `}}`
+		}
+		for schema, path := range map[string]string{"JobDefinition": jobPath, "JobCollectionDefinition": "/jobCollections/c1"} {
+			probes[schema+" properties.blackouts"+member] = func(n int) (string, string, string) {
+				return http.MethodPut, path, `{"properties":{"blackouts":` + list(n) + `}}`
+			}
+		}
+	}
+}
+
 // The notifications of a job have the same bounds as those of a collection.
 func init() {
 	const mail = `"target":{"type":"Email","email":{"to":"a@example.com"}}`

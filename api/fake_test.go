@@ -255,7 +255,7 @@ func (f *fake) DeleteJob(ctx context.Context, k job.Key, check func(*job.Job) er
 	return f.deleteJob(ctx, k)
 }
 
-func (f *fake) RunJob(ctx context.Context, k job.Key) (string, error) {
+func (f *fake) RunJob(ctx context.Context, k job.Key, _ bool) (string, error) {
 	return job.ExecutionName(0x64b1f0c1a2b3c, 12), f.runJob(ctx, k)
 }
 

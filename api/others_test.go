@@ -40,7 +40,7 @@ func TestWhatARequestDoesNotTakeIsRefusedWithTheNearestThatItTakes(t *testing.T)
 		{"an empty filter", "POST", "/jobCollections/c/rerun?$filter=", "", "",
 			query + `$filter: "" is not valid; allowed: status, endTime, name or state at the end, as in status eq Failed and endTime ge 2026-01-31T02:00:00Z and endTime lt 2026-01-31T03:00:00Z`},
 		{"an end of being disabled, of enabling", "POST", j + "/enable?until=2027-01-01", "", "", query + "until: unknown query parameter; allowed: api-version, recover or atOnce"},
-		{"a time to run at", "POST", j + "/run?due=2027-01-01", "", "", query + "due: unknown query parameter; allowed: api-version"},
+		{"a time to run at", "POST", j + "/run?due=2027-01-01", "", "", query + "due: unknown query parameter; allowed: api-version or force"},
 		{"another word for due", "POST", j + "/skip?dueTime=2027-01-01", "", "", query + `dueTime: unknown query parameter; did you mean "due"?`},
 		{"the beginning of a history", "GET", j + "/history?since=1h", "", "", query + "since: unknown query parameter; allowed: api-version, $filter, $top, $skip or $skiptoken"},
 		{"hours", "GET", "/jobCollections/c/upcoming?hours=2", "", "", query + "hours: unknown query parameter; allowed: api-version, until, $filter, $top or $skiptoken"},

@@ -67,6 +67,7 @@ const (
 // What requests take. A list that merges many has no $skip, which would cost as much as reading what is skipped.
 var (
 	nothing       = route.Takes{}
+	forceable     = route.Takes{Query: []string{"force"}}
 	body          = route.Takes{Body: true}
 	tagged        = route.Takes{Conditional: true}
 	taggedBody    = route.Takes{Conditional: true, Body: true}
@@ -214,7 +215,7 @@ func (s *server) jobRoutes() []endpoint {
 		{inGroup, post, oneJob + previewChange, "See what a change does to the next runs of a job", at(access.ReadJobs),
 			compareBody, to(s.previewChange)},
 		{inGroup, post, oneJob + "/try", "Send the action of a job once without saving it", at(access.TryJobs), body, to(s.tryJob)},
-		{inGroup, post, oneJob + "/run", "Run a job now", run, nothing, to(s.runJob)},
+		{inGroup, post, oneJob + "/run", "Run a job now", run, forceable, to(s.runJob)},
 		{inGroup, post, oneJob + rerun, "Run a job again if it failed", run, named, to(s.rerunJob)},
 		{inGroup, post, oneJob + "/skip", "Skip occurrences of a job", at(access.SkipJobs), whichRuns,
 			to(s.skipOccurrences)},

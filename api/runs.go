@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strconv"
 
 	"github.com/gin-gonic/gin"
 
@@ -18,8 +19,9 @@ import (
 
 // Runs are the executions of jobs of a [Scheduler].
 type Runs interface {
-	// RunJob returns the name of the execution that it starts.
-	RunJob(ctx context.Context, k job.Key) (execution string, err error)
+	// RunJob returns the name of the execution that it starts. In a blackout it fails with [job.KindConflict], unless it is
+	// forced.
+	RunJob(ctx context.Context, k job.Key, force bool) (execution string, err error)
 	// Execution returns an execution by its name. It fails with [job.KindNotFound] for one that the job has never had.
 	Execution(ctx context.Context, k job.Key, name string) (job.ExecutionStatus, error)
 	SkipOccurrences(ctx context.Context, k job.Key, r job.SkipRequest) (job.Job, error)
@@ -33,11 +35,28 @@ type Runs interface {
 }
 
 func (s *server) runJob(c *gin.Context, k job.Key) error {
-	execution, err := s.scheduler.RunJob(c.Request.Context(), k)
+	force, err := forced(c)
+	if err != nil {
+		return err
+	}
+	execution, err := s.scheduler.RunJob(c.Request.Context(), k, force)
 	if err == nil {
 		c.Header("Location", s.link(c, "jobs", k.Name, executions, execution))
 	}
 	return replyEmpty(c, err)
+}
+
+// forced returns whether a run is to start in a blackout, too.
+func forced(c *gin.Context) (bool, error) {
+	values, err := odata.ParseQuery(c.Request.URL.RawQuery)
+	if err != nil || !values.Has("force") {
+		return false, err
+	}
+	force, err := strconv.ParseBool(values.Get("force"))
+	if given := values["force"]; err != nil || len(given) != 1 {
+		return false, badQuery("force", fields.Invalid, given[0], "true or false")
+	}
+	return force, nil
 }
 
 func (s *server) getExecution(c *gin.Context, k job.Key) error {

@@ -26,6 +26,7 @@ type CollectionProperties struct {
 	Quota          *Quota          `json:"quota,omitempty"`
 	Notifications  []Notification  `json:"notifications,omitempty"`
 	FlexibleWindow string          `json:"flexibleWindow,omitempty"` // of jobs that have none
+	Blackouts      []Blackout      `json:"blackouts,omitempty"`      // in which no occurrence of its jobs starts
 	Disabled       *Disabled       `json:"disabled,omitempty"`       // ignored in requests
 }
 

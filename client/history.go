@@ -56,6 +56,14 @@ type HistoryProperties struct {
 	NominalTime   time.Time        `json:"nominalTime,omitzero"`
 	Calendars     []CalendarReason `json:"calendars,omitempty"`
 	BeyondHorizon []string         `json:"beyondHorizon,omitempty"`
+
+	Blackout *BlackoutReason `json:"blackout,omitempty"` // that skipped it, or made it due later; nil: none did
+}
+
+// A BlackoutReason is a blackout that skipped an occurrence, or made it due later.
+type BlackoutReason struct {
+	Name       string `json:"name"`
+	Collection bool   `json:"collection,omitempty"` // it is one of the job collection
 }
 
 // A CalendarReason is a calendar in a version, and the day in it that moved or skipped an occurrence.

@@ -44,8 +44,33 @@ type JobProperties struct {
 	// FlexibleWindow, such as PT5M, is how long after its due time an occurrence starts at most, by a hash of the name; "": as
 	// the job collection says.
 	FlexibleWindow string     `json:"flexibleWindow,omitempty"`
-	Status         *JobStatus `json:"status,omitempty"` // ignored in requests
+	Blackouts      []Blackout `json:"blackouts,omitempty"` // times in which no occurrence starts
+	Status         *JobStatus `json:"status,omitempty"`    // ignored in requests
 }
+
+// A Blackout is a time in which no occurrence starts: from one time of day until another, on the days that WeekDays, and
+// First to Last, allow; those days, if From and Until are empty; or from one date and time until another.
+type Blackout struct {
+	Name     string         `json:"name"`
+	OnMatch  BlackoutPolicy `json:"onMatch"`
+	Keep     string         `json:"keep,omitempty"`     // latest: of what RunAtEnd holds, the last alone runs
+	From     string         `json:"from,omitempty"`     // such as 22:00, or 2026-12-18T18:00:00
+	Until    string         `json:"until,omitempty"`    // outside
+	WeekDays []string       `json:"weekDays,omitempty"` // on which it begins; nil: all
+	First    string         `json:"first,omitempty"`    // first date on which it begins
+	Last     string         `json:"last,omitempty"`     // last date, included
+	TimeZone string         `json:"timeZone,omitempty"` // "": that of the recurrence; required in a job collection
+}
+
+// A BlackoutPolicy is what becomes of an occurrence in a blackout.
+type BlackoutPolicy string
+
+// The policies of blackouts.
+const (
+	SkipInBlackout   BlackoutPolicy = "skip"           // it is skipped
+	RunAtEnd         BlackoutPolicy = "runAtEnd"       // it is due at the end; of several the latest alone runs
+	OnNextAllowedDay BlackoutPolicy = "nextAllowedDay" // it is due at its time of day on the next working day outside
+)
 
 // A JobState says whether a job runs.
 type JobState string

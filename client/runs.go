@@ -9,9 +9,20 @@ import (
 	"time"
 )
 
-// RunJob starts a manual run, and returns the name of its execution.
+// RunJob starts a manual run, and returns the name of its execution. In a blackout it is a conflict: see
+// [Client.ForceRun].
 func (c *Client) RunJob(ctx context.Context, collection, name string) (execution string, err error) {
 	a, err := c.call(ctx, message{method: http.MethodPost, at: c.jobAt(collection, name, "run")}, nil)
+	if err != nil {
+		return "", err
+	}
+	return lastPart(a.header.Get("Location")), nil
+}
+
+// ForceRun is [Client.RunJob] also while a blackout of the job or of its collection lasts.
+func (c *Client) ForceRun(ctx context.Context, collection, name string) (execution string, err error) {
+	query := url.Values{"force": {"true"}}
+	a, err := c.call(ctx, message{method: http.MethodPost, at: c.jobAt(collection, name, "run"), query: query}, nil)
 	if err != nil {
 		return "", err
 	}

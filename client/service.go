@@ -23,6 +23,7 @@ type PreviewProperties struct {
 	Action     *Action     `json:"action,omitempty"`
 	Recurrence *Recurrence `json:"recurrence,omitempty"`
 	State      JobState    `json:"state,omitempty"`
+	Blackouts  []Blackout  `json:"blackouts,omitempty"`
 }
 
 // A PreviewResult is when a job would run.

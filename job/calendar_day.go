@@ -22,6 +22,7 @@ type ByCalendars struct {
 	Nominal       time.Time     `json:"nominal,omitzero"` // zero: the due time
 	Calendars     []CalendarDay `json:"calendars,omitempty"`
 	BeyondHorizon []string      `json:"beyondHorizon,omitempty"`
+	Blackout      *BlackoutUse  `json:"blackout,omitempty"` // that made it due later; nil: none did
 }
 
 // CalendarDayOf returns the first calendar that objects to the nominal time of an occurrence; nil if none does.
@@ -50,8 +51,18 @@ func (c *CalendarDay) String() string {
 // WhyByCalendar returns why an occurrence does not run that its calendars drop, in the words that follow those of
 // [Outcome.NotRun].
 func WhyByCalendar(o *calendars.Occurrence) string {
-	by := CalendarDayOf(o)
+	by, blackout := CalendarDayOf(o), BlackoutOf(o)
 	switch {
+	case o.Reason == calendars.InBlackout:
+		return fmt.Sprintf("%s covers that time, until %s", blackout, NewTime(o.Over))
+	case o.Reason == calendars.NoAllowedTime && blackout != nil:
+		return fmt.Sprintf("%s covers that time, and no other within %d days is free of blackouts", blackout, calendars.MaxReach)
+	case o.Reason == calendars.NoAllowedTime:
+		return fmt.Sprintf("no time within %d days is free of blackouts", calendars.MaxReach)
+	case o.Reason == calendars.SameTime && blackout != nil:
+		return fmt.Sprintf("%s held it, and of what is due when that is over the occurrence of %s alone runs", blackout, NewTime(o.SameAs))
+	case o.Reason == calendars.TooManyHeld:
+		return fmt.Sprintf("%s held more than run when it is over", blackout)
 	case o.Reason == calendars.SameTime:
 		return "the occurrence of " + o.SameAs.UTC().Format(time.RFC3339) + " is due at the same time"
 	case by == nil:

@@ -30,6 +30,10 @@ type CollectionProperties struct {
 	// of its jobs that have none of their own: see [Definition]
 	FlexibleWindow Duration `json:"flexibleWindow,omitempty" field:"rule=flexibleWindow"`
 
+	// times in which no occurrence of its jobs starts, after the jobs' own; at most calendars.MaxBlackouts. In a request, nil
+	// stands for those that it has: a client may not know them
+	Blackouts []Blackout `json:"blackouts,omitzero"`
+
 	_ struct{} `ignore:"disabled"` // clients send back what they read
 }
 

@@ -2,6 +2,7 @@ package job
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"almanac/recurrence"
@@ -25,6 +26,9 @@ type Definition struct {
 
 	// each occurrence starts within this time after it is due: see [Spread]; "": as the collection says
 	FlexibleWindow Duration `json:"flexibleWindow,omitempty" field:"rule=flexibleWindow"`
+
+	// times in which no occurrence starts; at most calendars.MaxBlackouts
+	Blackouts []Blackout `json:"blackouts,omitempty"`
 
 	Local *LocalTimes `json:"local,omitempty" field:"stored"`
 
@@ -170,6 +174,11 @@ func (d *Definition) SameSchedule(o *Definition) bool {
 	return equalJSON(d.StartTime, o.StartTime) && equalJSON(d.Recurrence.timing(), o.Recurrence.timing())
 }
 
+// SameBlackouts reports whether both definitions have the same blackouts.
+func (d *Definition) SameBlackouts(o *Definition) bool {
+	return len(d.Blackouts) == 0 && len(o.Blackouts) == 0 || equalJSON(d.Blackouts, o.Blackouts)
+}
+
 // timing returns the part of the recurrence that decides when occurrences are due.
 func (r *Recurrence) timing() *Recurrence {
 	if r == nil {
@@ -263,7 +272,11 @@ func (d *Definition) When() string {
 		start = d.StartTime.Time
 	}
 	rule, _ := d.Recurrence.Rule(start) // a time zone that is unknown by now is left out
-	return d.Recurrence.first().withWorkingDays(rule.Describe(start)) + d.Recurrence.besides(start)
+	text := []string{d.Recurrence.first().withWorkingDays(rule.Describe(start)) + d.Recurrence.besides(start)}
+	for i := range d.Blackouts {
+		text = append(text, d.Blackouts[i].Text())
+	}
+	return strings.Join(text, "; ")
 }
 
 // Equal reports whether both definitions have the same stored form.

@@ -83,7 +83,10 @@ type Job struct {
 	// UTC by which they were planned: a reader's time zones may be of another release. Only queries answer with them.
 	Planned []time.Time `json:"planned,omitempty"`
 
-	// Made and Memory are those of a plan by calendars: nothing is due before Made, by when it was decided what the memory
+	// SharedBlackouts are those of the job's collection.
+	SharedBlackouts []Blackout `json:"sharedBlackouts,omitempty"`
+
+	// Made and Memory are those of a plan by calendars or blackouts: nothing is due before Made, by when it was decided what the memory
 	// says. See [almanac/job/timetable.Timetable.By].
 	Made   time.Time         `json:"made,omitzero"`
 	Memory *calendars.Memory `json:"memory,omitempty"`

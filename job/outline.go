@@ -68,7 +68,8 @@ type Outline struct {
 	Zones     string `json:"zones,omitempty"`
 	ZoneRules string `json:"zoneRules,omitempty"`
 
-	Made time.Time `json:"made,omitzero"` // of a job with calendars; see [Job]
+	Made      time.Time  `json:"made,omitzero"`       // of a job with calendars or blackouts; see [Job]
+	Blackouts []Blackout `json:"blackouts,omitempty"` // of the job, and then of its collection
 }
 
 // A Disabling says by whom and when a job or a job collection was disabled, why, and until when.

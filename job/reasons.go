@@ -101,12 +101,16 @@ func WhyUnread(why string) string {
 func (d *Definition) WhyOver(created time.Time, started int) string {
 	r := d.Recurrence
 	switch {
+	case r == nil && started == 0 && len(d.Blackouts) > 0:
+		return fmt.Sprintf("The job was to run once, at %s. A blackout covers that time, or it had passed when the job was changed, and a change runs nothing at once.", d.anchor(created))
 	case r == nil && started == 0:
 		return fmt.Sprintf("The job was to run once, at %s. That had passed when the job was changed, and a change runs nothing at once.", d.anchor(created))
 	case r == nil:
 		return fmt.Sprintf("The job was to run once, at %s, which has passed.", d.anchor(created))
 	case r.Count > 0 && started >= r.Count:
 		return fmt.Sprintf("The job's count, %d, is used up.", r.Count)
+	case r.EndTime == nil && len(d.Blackouts) > 0:
+		return "The job's blackouts leave no time of the next 100 years."
 	case r.EndTime == nil:
 		return ""
 	case started == 0 && r.EndTime.Unix() < created.Unix():

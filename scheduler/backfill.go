@@ -22,7 +22,7 @@ func (s *Service) PreviewBackfill(
 	if err != nil {
 		return found, err
 	}
-	t, err := timetable.NominalTimes(&j.Definition, j.Created, uses)
+	t, err := timetable.NominalTimes(j.Definition.Under(j.SharedBlackouts), j.Created, uses)
 	if err != nil {
 		return found, err
 	}

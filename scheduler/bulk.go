@@ -71,7 +71,7 @@ func (s *Service) bulkOne(
 	default: // the same run for the same request, whoever repeats it
 		var execution string
 		id := uuid.NewSHA1(uuid.NameSpaceOID, []byte(request+"\n"+k.WorkflowID())).String()
-		err := s.core.UpdateAs(ctx, id, k.WorkflowID(), workflows.UpdateRun, &execution)
+		err := s.core.UpdateAs(ctx, id, k.WorkflowID(), workflows.UpdateRun, &execution, workflows.RunRequest{})
 		return job.BulkDone, execution, s.core.Error(ctx, err, core.MissingJob(k))
 	}
 }

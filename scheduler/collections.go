@@ -46,7 +46,7 @@ func (s *Service) PutCollection(
 			if err != nil {
 				return job.Collection{}, err
 			}
-			return s.replaceCollection(ctx, c, generation)
+			return s.replaceCollection(ctx, c, generation, c.Properties.Blackouts == nil)
 		},
 		func() (job.Collection, error) {
 			if check != nil {
@@ -81,7 +81,7 @@ func (s *Service) PatchCollection(
 		if err != nil {
 			return err
 		}
-		stored, err = s.replaceCollection(ctx, edited, current.Generation)
+		stored, err = s.replaceCollection(ctx, edited, current.Generation, false)
 		return err
 	})
 	return stored, s.core.Error(ctx, err, core.MissingCollection(k))
@@ -116,15 +116,15 @@ func (s *Service) DeleteCollection(
 	return operation, err
 }
 
-// replaceCollection replaces the properties of a collection. It fails if expected is not 0 and the
-// collection's generation is a different one.
+// replaceCollection replaces the properties of a collection, but for its blackouts if it keeps them. It fails if expected
+// is not 0 and the collection's generation is a different one.
 func (s *Service) replaceCollection(
-	ctx context.Context, c job.Collection, expected int,
+	ctx context.Context, c job.Collection, expected int, keep bool,
 ) (stored job.Collection, err error) {
 	err = s.core.Update(ctx, c.Key.WorkflowID(), workflows.UpdatePut, &stored,
 		workflows.PutRequest{
 			Collection: c, Limits: new(quota.LimitsOf(&c.Properties, s.limits.Tiers[c.Properties.SKU.Name])), Expected: expected,
-			Retarget: s.limits.AllowSecretRetargeting,
+			Retarget: s.limits.AllowSecretRetargeting, KeepBlackouts: keep,
 		})
 	return stored, err
 }
@@ -136,7 +136,9 @@ func (s *Service) createCollection(ctx context.Context, c job.Collection) (job.C
 	if err != nil {
 		return job.Collection{}, err
 	}
-	c.Properties = complete
+	if c.Properties = complete; len(c.Properties.Blackouts) == 0 {
+		c.Properties.Blackouts = nil
+	}
 	limits := quota.LimitsOf(&c.Properties, s.limits.Tiers[c.Properties.SKU.Name])
 	registered, err := s.registerCollection(ctx, c.Key.Subscription,
 		workflows.RegisterCollectionRequest{Name: c.Key.Path(), Plan: limits.Plan, Limit: limits.Collections})

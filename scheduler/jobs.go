@@ -283,9 +283,10 @@ func (s *Service) reserve(ctx context.Context, current job.Job, requirements quo
 }
 
 // RunJob starts a manual run of a job, in any state of the job and its collection, and returns the name of the
-// execution. The error is of kind [job.KindConflict] if 50 manual runs of the job are running or waiting.
-func (s *Service) RunJob(ctx context.Context, k job.Key) (execution string, err error) {
-	err = s.core.UpdateJob(ctx, k, workflows.UpdateRun, &execution)
+// execution. The error is of kind [job.KindConflict] if 50 manual runs of the job are running or waiting, or if it is in a
+// blackout and the run is not forced.
+func (s *Service) RunJob(ctx context.Context, k job.Key, force bool) (execution string, err error) {
+	err = s.core.UpdateJob(ctx, k, workflows.UpdateRun, &execution, workflows.RunRequest{Force: force})
 	return execution, err
 }
 

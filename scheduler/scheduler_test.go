@@ -289,7 +289,7 @@ func TestAChangeThatTemporalGaveUpIsSentAgainUnderItsID(t *testing.T) {
 			_, err := s.DeleteCollection(ctx, key.Collection, nil)
 			return err
 		}, true},
-		{"a run on demand", func(ctx context.Context, s *scheduler.Service) error { _, err := s.RunJob(ctx, key); return err }, true},
+		{"a run on demand", func(ctx context.Context, s *scheduler.Service) error { _, err := s.RunJob(ctx, key, false); return err }, true},
 		{"a skip", func(ctx context.Context, s *scheduler.Service) error {
 			_, err := s.SkipOccurrences(ctx, key, job.SkipRequest{})
 			return err

@@ -138,7 +138,7 @@ func TestAChangeWhileTemporalCannotBeReachedSaysWithinSecondsThatNothingWasChang
 			return s.DeleteJob(ctx, key, func(*job.Job) error { return nil })
 		},
 		"run of a job": func(ctx context.Context, s *scheduler.Service) error {
-			_, err := s.RunJob(ctx, key)
+			_, err := s.RunJob(ctx, key, false)
 			return err
 		},
 		"skip of a job": func(ctx context.Context, s *scheduler.Service) error {

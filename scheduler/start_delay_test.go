@@ -215,7 +215,7 @@ func TestAJobThatHasNotBegunBeginsBeforeItIsChanged(t *testing.T) {
 			_, err := s.PatchJob(ctx, key, patched(`{"properties":{"state":"disabled"}}`))
 			return err
 		}, workflows.UpdateReplace},
-		{"by a run", func(ctx context.Context, s *scheduler.Service) error { _, err := s.RunJob(ctx, key); return err }, workflows.UpdateRun},
+		{"by a run", func(ctx context.Context, s *scheduler.Service) error { _, err := s.RunJob(ctx, key, false); return err }, workflows.UpdateRun},
 		{"by being disabled", func(ctx context.Context, s *scheduler.Service) error {
 			_, err := s.DisableJob(ctx, key, job.Promise{})
 			return err

@@ -77,5 +77,5 @@ func (s *Service) timetableOf(ctx context.Context, j *job.Job) (*timetable.Timet
 	if err != nil {
 		return nil, err
 	}
-	return timetable.With(&j.Definition, j.Created, uses, j.Created, nil)
+	return timetable.With(j.Definition.Under(j.SharedBlackouts), j.Created, uses, j.Created, nil)
 }

@@ -35,6 +35,11 @@ type CompareRequest struct {
 	Definition job.Definition `json:"definition"`
 }
 
+// A RunRequest asks for a manual run.
+type RunRequest struct {
+	Force bool `json:"force,omitempty"` // also in a blackout
+}
+
 // A PruneRequest prunes a job.
 type PruneRequest struct {
 	Owner      string `json:"owner"`                // of the caller
@@ -47,6 +52,8 @@ type PutRequest struct {
 	Limits   *quota.Limits `json:"limits,omitempty"`   // of the new plan and quota; nil: nothing is checked
 	Expected int           `json:"expected,omitempty"` // the generation that the caller read; 0 for any
 	Retarget bool          `json:"retarget,omitempty"` // as in ReplaceRequest
+	// the caller says nothing of blackouts: the collection keeps its own
+	KeepBlackouts bool `json:"keepBlackouts,omitempty"`
 }
 
 // A PutCalendarRequest replaces a calendar.
@@ -127,6 +134,8 @@ type CollectionState struct {
 	Rules      []notification.Rule `json:"rules,omitempty"`    // of the collection's notifications
 	// of jobs that have none of their own
 	FlexibleWindow job.Duration `json:"flexibleWindow,omitempty"`
+	// that hold for all jobs, beside their own
+	Blackouts []job.Blackout `json:"blackouts,omitempty"`
 	// by whom and until when it is disabled, if that holds what comes due
 	Pause *job.Disabling `json:"pause,omitempty"`
 	// of an enabled collection: what is to be recovered of what was held; nil: what the pause promised

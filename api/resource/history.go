@@ -37,6 +37,7 @@ type HistoryProperties struct {
 	NominalTime   *job.Time         `json:"nominalTime,omitempty"`
 	Calendars     []job.CalendarDay `json:"calendars,omitempty"`
 	BeyondHorizon []string          `json:"beyondHorizon,omitempty"`
+	Blackout      *job.BlackoutUse  `json:"blackout,omitempty"`
 }
 
 // History returns the form of an entry of the history of the job k.
@@ -64,6 +65,7 @@ func (s Shown) History(k job.Key, r job.Record) History {
 			NominalTime:           job.NewTime(by.Nominal),
 			Calendars:             by.Calendars,
 			BeyondHorizon:         by.BeyondHorizon,
+			Blackout:              by.Blackout,
 		},
 	}
 }

@@ -299,7 +299,7 @@ func (m *Memory) DisableJob(_ context.Context, k job.Key, _ job.Promise) (job.Jo
 }
 
 // RunJob counts a manual run.
-func (m *Memory) RunJob(_ context.Context, k job.Key) (string, error) {
+func (m *Memory) RunJob(_ context.Context, k job.Key, _ bool) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, err := m.find(k); err != nil {

@@ -142,7 +142,7 @@ func TestTheHistoryOfManyJobsHasWhatRanOnAndOffTheirTimetables(t *testing.T) {
 		return slices.Equal([]string{"regular Completed"}, across(t, c+"/history", "status"))
 	})
 	k := job.CollectionKey{Subscription: "00000000-0000-0000-0000-000000000000", ResourceGroup: "default", Name: c[strings.LastIndexByte(c, '/')+1:]}.Job("j007")
-	_, err := scheduler.New(scheduler.Options{Client: s.temporal}).RunJob(t.Context(), k)
+	_, err := scheduler.New(scheduler.Options{Client: s.temporal}).RunJob(t.Context(), k, false)
 	require.NoError(t, err, "by another API")
 	eventually(t, "manual run in the history", func() bool {
 		return slices.Equal([]string{"j007 Completed", "regular Completed"}, across(t, c+"/history", "status"))

@@ -22,6 +22,7 @@ import (
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/job/template"
+	"almanac/recurrence/calendars"
 	"almanac/workflows"
 	"almanac/workflows/jobloop/state"
 )
@@ -51,7 +52,14 @@ func TestAJobAtItsMaximumRunsOn(t *testing.T) { //nolint:paralleltest // see abo
 		*headers = append(*headers, fields.Member{Name: fmt.Sprint("X-Header-", i), Value: strings.Repeat("&", 600)})
 	}
 	k := job.CollectionKey{Subscription: "00000000-0000-0000-0000-000000000000", ResourceGroup: "default", Name: strings.Repeat("\U0001F5D3", 255)}.Job(strings.Repeat("\U0001F4C5", 255))
-	in, err := state.New(k, d, int(now.UnixMicro()), workflows.CollectionState{}, now)
+	var shared []job.Blackout
+	for range calendars.MaxBlackouts { // the largest
+		shared = append(shared, job.Blackout{
+			Name: strings.Repeat("\U0001F4C5", 80), OnMatch: "runAtEnd", Keep: "latest", From: "22:00", Until: "06:00", First: "2020-12-18", Last: "2021-01-06",
+			WeekDays: []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}, TimeZone: "America/Argentina/ComodRivadavia",
+		})
+	}
+	in, err := state.New(k, d, int(now.UnixMicro()), workflows.CollectionState{Blackouts: shared}, now)
 	require.NoError(t, err)
 	for i := range waiting {
 		in.Waiting = append(in.Waiting, state.Waiting{

@@ -109,18 +109,25 @@ func definitionOf(j *jobfile.Job, is *actual, now time.Time) (job.Definition, er
 	return d, nil
 }
 
-// whole returns a job of a file with null for the members of its recurrence that the server has and the file has not: a
+// whole returns a job of a file with null for its blackouts and the members of its recurrence that the server has and the file has not: a
 // PUT without them may keep them, for clients that do not know them, and a file is the whole of a job.
 func whole(j *jobfile.Job, is *actual) jobfile.Job {
-	if is == nil || is.definition.Recurrence == nil {
+	if is == nil {
 		return *j
 	}
-	stored, of := is.definition.Recurrence, *j
+	of := *j
+	if len(is.definition.Blackouts) > 0 && !j.Has("blackouts") {
+		of = of.WithNull("blackouts")
+	}
+	stored := is.definition.Recurrence
+	if stored == nil {
+		return of
+	}
 	for name, has := range keptByPUT(stored) {
 		switch {
 		case !has:
 		case !j.Has("recurrence"):
-			return j.WithNull("recurrence")
+			return of.WithNull("recurrence")
 		case !j.Has("recurrence." + name):
 			of = of.WithNull("recurrence." + name)
 		}

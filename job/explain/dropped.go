@@ -15,6 +15,9 @@ import (
 func (r *reasoner) dropped(one *job.Record) bool {
 	r.fact(one.Start, FromHistory, "It was recorded: %s.", one.Outcome.NotRun(one.WhyNot)).Entry = one
 	r.answer.Execution = r.name(one)
+	if one.By != nil && one.By.Blackout != nil {
+		return r.say(SkippedOut, InBlackout, "It did not run: %s.", one.WhyNot)
+	}
 	switch one.WhyNot {
 	case job.WhyDown:
 		return r.down(one)

@@ -22,6 +22,7 @@ type Cause string
 const (
 	NoSuchTime  Cause = "noSuchTime"  // the schedule does not have the time
 	DayOff      Cause = "dayOff"      // a calendar moved it away from there, or dropped it
+	InBlackout  Cause = "blackout"    // a blackout covers it
 	Excluded    Cause = "excluded"    // an exclusion of the recurrence has the time
 	ClockSkips  Cause = "clockSkips"  // the clock skips the local time, for daylight saving
 	ClockRepeat Cause = "clockRepeat" // the clock shows the local time twice, and this is the second one
@@ -238,7 +239,7 @@ func (r *reasoner) notKnown() {
 // Causes returns all causes.
 func Causes() []Cause {
 	return []Cause{
-		NoSuchTime, DayOff, Excluded, ClockSkips, ClockRepeat, NotCreated, BeforeStart, AfterEnd, CountReached, Disabled, CollectionDisabled, Skipped,
+		NoSuchTime, DayOff, InBlackout, Excluded, ClockSkips, ClockRepeat, NotCreated, BeforeStart, AfterEnd, CountReached, Disabled, CollectionDisabled, Skipped,
 		Changed, ZonesChanged, Overlapped, TooManyRunning, NoWorker, NothingRanIt, WaitedForWorker, WaitedForServer, WaitedForPlace,
 		HostLimit, EarlierAttempts, WaitingForRetry, Running, TargetSlow, TargetFailed, WorkerLost, OnSchedule, NotKept, Unknown,
 	}

@@ -189,6 +189,20 @@ func TestEveryCauseIsNamedTruly(t *testing.T) {
 				"at the same time. The first one is 2026-01-02T02:15:00Z.",
 		},
 		{
+			"a time in a blackout", about(due, func(d *job.Definition) {
+				d.Blackouts = []job.Blackout{{Name: "night", OnMatch: "skip", From: "02:00", Until: "02:30"}}
+			}), explain.NotDue, explain.InBlackout,
+			"Nothing was due at 2026-01-01T02:15:00Z: the blackout night covers that time, until 2026-01-01T02:30:00Z. " +
+				"The nearest are 2026-01-01T01:55:00Z and 2026-01-01T02:30:00Z.",
+		},
+		{
+			"a time that a blackout holds", about(due, func(d *job.Definition) {
+				d.Recurrence = &job.Recurrence{Frequency: "day", Interval: 1, Schedule: &job.Schedule{Hours: []int{2}, Minutes: []int{15}}}
+				d.Blackouts = []job.Blackout{{Name: "night", OnMatch: "runAtEnd", From: "02:00", Until: "02:30"}}
+			}), explain.NotDue, explain.InBlackout,
+			"The occurrence of 2026-01-01T02:15:00Z is moved to 2026-01-01T02:30:00Z: the blackout night holds it until then.",
+		},
+		{
 			"a calendar that cannot be read", about(due, nil).by(""), explain.NotKnown, explain.Unknown,
 			"Whether it is due at 2026-01-01T02:15:00Z is not known, since the job's calendars could not be read.",
 		},

@@ -63,7 +63,7 @@ func (r *reasoner) times(d *job.Definition) *timetable.Timetable {
 	if d.Recurrence.ByCalendars() && r.Uses != nil {
 		uses, err = r.Uses(d.Recurrence)
 	}
-	t, errWith := timetable.With(d, r.Job.Created, uses, r.Job.Created, nil)
+	t, errWith := timetable.With(d.Under(r.Job.SharedBlackouts), r.Job.Created, uses, r.Job.Created, nil)
 	if err != nil || errWith != nil {
 		return nil
 	}

@@ -73,18 +73,23 @@ func (r *reasoner) notInSchedule() bool {
 	return r.say(NotDue, NoSuchTime, "%s at %s: the schedule does not have that time. %s", verb, r.clock(r.At), r.near())
 }
 
-// dayOff answers if calendars move the occurrence away from the time, or drop it, by their current versions.
+// dayOff answers if calendars or blackouts move the occurrence away from the time, or drop it, by their current versions.
 func (r *reasoner) dayOff(d *job.Definition) bool {
 	t := r.times(d)
-	if t == nil || !d.Recurrence.ByCalendars() {
+	if t == nil || !t.ByDays() {
 		return false
 	}
 	o, ok := t.ByNominal(r.At)
 	if !ok {
 		return false
 	}
-	why := job.WhyByCalendar(&o)
-	if by := job.CalendarDayOf(&o); by != nil && o.Reason == calendars.SameTime {
+	why, cause := job.WhyByCalendar(&o), DayOff
+	if b := job.BlackoutOf(&o); b != nil {
+		if cause = InBlackout; o.Ran() {
+			why = b.String() + " holds it until then"
+		}
+	}
+	if by := job.CalendarDayOf(&o); by != nil && cause == DayOff && o.Reason == calendars.SameTime {
 		why = by.String() + ", and " + why
 	}
 	r.fact(r.At, FromSchedule, "The schedule: %s.", r.when(d))
@@ -93,9 +98,9 @@ func (r *reasoner) dayOff(d *job.Definition) bool {
 		if r.future() {
 			verb = "Nothing is due"
 		}
-		return r.say(NotDue, DayOff, "%s at %s: %s. %s", verb, r.clock(r.At), why, r.near())
+		return r.say(NotDue, cause, "%s at %s: %s. %s", verb, r.clock(r.At), why, r.near())
 	}
-	return r.say(NotDue, DayOff, "The occurrence of %s is moved to %s: %s.", r.clock(r.At), r.clock(o.Due), why)
+	return r.say(NotDue, cause, "The occurrence of %s is moved to %s: %s.", r.clock(r.At), r.clock(o.Due), why)
 }
 
 // exclusion returns the exclusion without which an occurrence would be due, in words; "" if there is none.

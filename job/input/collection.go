@@ -121,6 +121,10 @@ func (p *parser) collectionProperties(n *fields.Node) (c job.CollectionPropertie
 	p.prepareTargets(n.Member("notifications"), p.pathOf("notifications"))
 	p.Decode(n, p.path, &c)
 	p.notifications(c.Notifications, p.pathOf("notifications"), nil)
+	if n.Index("blackouts") >= 0 && c.Blackouts == nil {
+		c.Blackouts = []job.Blackout{} // see [job.CollectionProperties]
+	}
+	p.blackouts(c.Blackouts, nil, false, true)
 	return c
 }
 

@@ -328,7 +328,9 @@ func (p *parser) definition(n *fields.Node, o ParseOptions) job.Definition {
 	if start != "" {
 		d.Local = &job.LocalTimes{Start: start, End: localEnd(d.Local)}
 	}
+	p.keepBlackouts(n, &d, o)
 	p.calendarUses(d.Recurrence)
+	p.blackouts(d.Blackouts, zoneOf(d.Recurrence), d.Recurrence != nil && elapses(d.Recurrence), false)
 	p.timing(&d, o)
 	if action != nil && action.Kind == fields.Object {
 		p.withoutTarget(&d.Action, actionPath)

@@ -21,6 +21,7 @@ var fixedRules = map[string]fields.Rule{
 	"date":          {Allowed: "a date such as 2026-01-31", Valid: func(s string) bool { return isTime(s) && len(s) == len(time.DateOnly) }},
 	"someTime":      {Allowed: "a date such as 2026-01-31, or a date and time such as 2026-01-31T08:30:00", Valid: isTime},
 	"minRecurrence": minRecurrence,
+	"clockOrTime":   {Allowed: job.AllowedClockOrTime, Valid: isClockOrTime},
 }
 
 // isTime reports whether a text is a date, or a date and time.

@@ -119,17 +119,20 @@ func (c Change) After() ([]time.Time, bool, error) {
 		old.State = job.StateEnabled
 	}
 	isActive, timing := active(&c.Job, &c.New), c.New.SameSchedule(&old)
+	open := c.New.SameBlackouts(&old)
 	switch {
-	case !isActive, final && timing:
+	case !isActive, final && timing && open:
 		return nil, true, nil
-	case !final && timing && wasActive:
+	case !final && timing && wasActive && open:
 		return c.Before()
+	case !final && timing && wasActive:
+		return c.withBlackouts()
 	}
 	decided, err := c.decided()
 	if err != nil {
 		return nil, false, err
 	}
-	all, err := timetable.With(&c.New, c.Job.Created, c.Uses, c.Now.Truncate(time.Second), decided)
+	all, err := timetable.With(c.New.Under(c.Job.SharedBlackouts), c.Job.Created, c.Uses, c.Now.Truncate(time.Second), decided)
 	if err != nil {
 		return nil, false, err
 	}
@@ -151,7 +154,7 @@ func (c Change) decided() (*calendars.Memory, error) {
 	if c.Job.Memory != nil {
 		m.Early = c.Job.Memory.Early
 	}
-	if !c.Job.Definition.Recurrence.ByCalendars() {
+	if !c.Job.Definition.Under(c.Job.SharedBlackouts).ByDays() {
 		return m, nil
 	}
 	old, err := timetable.OfJob(&c.Job, c.WasUses)
@@ -161,6 +164,26 @@ func (c Change) decided() (*calendars.Memory, error) {
 	m = old.Memory(c.Now.Truncate(time.Second))
 	m.Anew = true
 	return m, nil
+}
+
+// withBlackouts returns the next runs of a job that changes in its blackouts: what these held runs on, or is released.
+func (c Change) withBlackouts() ([]time.Time, bool, error) {
+	now := c.Now.UTC().Truncate(time.Second)
+	was, err := timetable.OfJob(&c.Job, c.WasUses)
+	if err != nil {
+		return nil, false, err
+	}
+	memory := was.Memory(now)
+	if memory == nil { // it had none
+		memory = &calendars.Memory{Until: later(now, c.Job.Decided)}
+	}
+	all, err := timetable.With(c.New.Under(c.Job.SharedBlackouts), c.Job.Created, c.Uses, now.Add(time.Second), memory)
+	if err != nil {
+		return nil, false, err
+	}
+	all = all.Without(c.Job.Skips, c.Job.SkipWindows...)
+	next, ok := all.After(now)
+	return c.take(all, nil, next, ok, left(&c.New, c.Job.Started))
 }
 
 // active reports whether a job runs by a definition.

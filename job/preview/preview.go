@@ -102,6 +102,8 @@ func (p Preview) plan(d *job.Definition, uses []calendars.Use) (*timetable.Timet
 func (p Preview) notes(never, atOnce bool, uses []calendars.Use) []string {
 	d := p.Definition
 	switch {
+	case never && len(d.Blackouts) > 0 && p.open(uses):
+		return []string{"The job would never run, because its blackouts leave no time of the next 100 years. It would be accepted, and be completed at once."}
 	case never && len(uses) > 0 && p.without(uses, func(r *job.Recurrence) { r.Calendars = nil }):
 		return []string{"The job would never run, because its calendars leave no day of the next 100 years. It would be accepted, and be completed at once."}
 	case never && d.Recurrence != nil && len(d.Recurrence.Exclusions) > 0 && p.without(uses, func(r *job.Recurrence) { r.Exclusions = nil }):
@@ -131,6 +133,18 @@ func (p Preview) without(uses []calendars.Use, drop func(r *job.Recurrence)) boo
 	if d.Recurrence = &rest; !rest.ByCalendars() {
 		uses = nil
 	}
+	plan, err := p.plan(&d, uses)
+	if err != nil {
+		return false
+	}
+	_, ok := plan.First()
+	return ok
+}
+
+// open reports whether the job would run if it had no blackouts.
+func (p Preview) open(uses []calendars.Use) bool {
+	d := p.Definition
+	d.Blackouts = nil
 	plan, err := p.plan(&d, uses)
 	if err != nil {
 		return false

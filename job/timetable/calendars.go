@@ -10,15 +10,16 @@ import (
 	"almanac/recurrence/calendars"
 )
 
-// By returns the timetable by calendars: its occurrences are then those that run, at the times that the calendars make
-// them due, and not the nominal ones. Nothing is due before it is made, at the creation of the job or at a change of
-// the calendars or the schedule; what was decided before a change is in the memory, which is nil for a new job. A job
-// that runs once has no calendars. t is as [NominalTimes] returns it for the same calendars.
+// By returns the timetable by calendars and by the blackouts of its definition: its occurrences are then those that run,
+// at the times that these make them due, and not the nominal ones. Nothing is due before it is made, at the creation of
+// the job or at a change of the calendars, the blackouts or the schedule; what was decided before a change is in the
+// memory, which is nil for a new job. A job that runs once has no calendars. t is as [NominalTimes] returns it for the same
+// calendars.
 func (t *Timetable) By(uses []calendars.Use, made time.Time, m *calendars.Memory) *Timetable {
-	if t.schedule == nil || len(uses) == 0 {
+	if len(uses) == 0 && len(t.blackouts) == 0 && (m == nil || len(m.Held) == 0) {
 		return t
 	}
-	in := calendars.Input{Series: t.schedule, Calendars: uses, Numbered: t.numbered}
+	in := calendars.Input{Series: t.schedule, Calendars: uses, Numbered: t.numbered, Blackouts: t.blackouts}
 	if t.later { // else what is nominally past may be due later
 		in.Begin = time.Unix(t.earliest(), 0).UTC()
 	}
@@ -28,11 +29,15 @@ func (t *Timetable) By(uses []calendars.Use, made time.Time, m *calendars.Memory
 	if t.atOnce {
 		in.First = time.Unix(t.created, 0).UTC()
 	}
+	if t.schedule == nil {
+		in.First = time.Unix(max(t.start, t.created), 0).UTC()
+	}
 	if t.end != math.MaxInt64 {
 		in.End = time.Unix(t.end, 0).UTC()
 	}
 	by := *t
-	by.moves = slices.ContainsFunc(uses, func(u calendars.Use) bool { return u.OnMatch.Moves() })
+	by.moves = slices.ContainsFunc(uses, func(u calendars.Use) bool { return u.OnMatch.Moves() }) ||
+		slices.ContainsFunc(t.blackouts, func(b calendars.Blackout) bool { return b.OnMatch != calendars.SkipInBlackout })
 	if by.plan = calendars.NewPlan(in, made.Truncate(time.Second)); m != nil {
 		by.plan = calendars.Continue(in, made.Truncate(time.Second), *m)
 	}
@@ -72,6 +77,9 @@ func (t *Timetable) NominalOf(due time.Time) time.Time {
 
 // Within returns the last time up to which so many nominal times at most follow another one; until if they are less.
 func (t *Timetable) Within(from, until time.Time, most int) time.Time {
+	if t.schedule == nil {
+		return until
+	}
 	for at := range t.schedule.Between(from.Add(time.Second), until.Add(time.Second)) {
 		if most--; most == 0 {
 			return at
@@ -80,17 +88,31 @@ func (t *Timetable) Within(from, until time.Time, most int) time.Time {
 	return until
 }
 
-// Late returns the first occurrences that are nominally due up to a time, and due after it.
-func (t *Timetable) Late(by time.Time, most int) (all []calendars.Identity) {
+// Late returns the first occurrences that are due after a time, of those that are nominally due up to it, and of those
+// that are held which calendars make due up to it.
+func (t *Timetable) Late(by time.Time, most int) (late []calendars.Identity, held []calendars.Held) {
 	if t.plan == nil || !t.moves {
-		return nil
+		return nil, nil
 	}
 	for _, o := range t.plan.Occurrences(by.Add(time.Second), by.AddDate(0, 0, calendars.MaxReach+1)) {
-		if o.Ran() && !o.Nominal.After(by) && len(all) < most {
-			all = append(all, o.Identity())
+		switch h := o.HeldBy(); {
+		case !o.Ran() || len(late)+2*len(held) >= most: // a held one takes twice as much room
+		case h != nil && !h.Due.After(by):
+			held = append(held, *h)
+		case !o.Nominal.After(by):
+			late = append(late, o.Identity())
 		}
 	}
-	return all
+	return late, held
+}
+
+// Closes returns when a blackout begins after a time, if that is within another time of it; zero if none does.
+func (t *Timetable) Closes(after time.Time, within time.Duration) time.Time {
+	if t.plan == nil || len(t.blackouts) == 0 || within <= 0 {
+		return time.Time{}
+	}
+	at, _ := t.plan.Closes(after, within)
+	return at
 }
 
 // maxSkippedBy is how many skipped occurrences in a row are looked at.
@@ -106,8 +128,8 @@ func (t *Timetable) SkippedByRequest(nominal time.Time) bool {
 	return slices.Contains(t.skipped, nominal.Unix()) || t.window(nominal) != nil
 }
 
-// ByCalendars reports whether the timetable is one by calendars.
-func (t *Timetable) ByCalendars() bool { return t.plan != nil }
+// ByDays reports whether the timetable is one by calendars or blackouts.
+func (t *Timetable) ByDays() bool { return t.plan != nil }
 
 // keptBy returns an occurrence, or the next one that is not skipped; other returns the one after it, or before.
 func (t *Timetable) keptBy(
@@ -166,8 +188,9 @@ func (t *Timetable) lastBy(by int64) (time.Time, bool) {
 	return t.lastKept(by)
 }
 
-// With returns the timetable of a stored definition by its calendars, which are nil if it names none: see [NominalTimes] and
-// [Timetable.By]; without calendars, see [Timetable.Except]. Without those that it names, the error is [ErrCalendars].
+// With returns the timetable of a stored definition by its blackouts and its calendars, which are nil if it names none: see
+// [NominalTimes] and [Timetable.By]; without both, see [Timetable.Except]. Without the calendars that it names, the error is
+// [ErrCalendars].
 func With(
 	d *job.Definition, created time.Time, uses []calendars.Use, made time.Time, m *calendars.Memory,
 ) (*Timetable, error) {
@@ -178,10 +201,11 @@ func With(
 	if err != nil {
 		return nil, err
 	}
-	if len(uses) == 0 && m != nil {
+	by := t.By(uses, made, m)
+	if by.plan == nil && m != nil {
 		return t.Except(m.Early), nil
 	}
-	return t.By(uses, made, m), nil
+	return by, nil
 }
 
 // Except returns the timetable of nominal times without those that an earlier plan by calendars made due before them:
@@ -204,23 +228,26 @@ func (t *Timetable) ByNominal(at time.Time) (calendars.Occurrence, bool) {
 	if t.plan == nil {
 		return calendars.Occurrence{}, false
 	}
-	reach := time.Duration(0)
-	if t.moves {
-		reach = (calendars.MaxReach + 1) * 24 * time.Hour
-	}
-	for _, o := range t.plan.Occurrences(at.Add(-reach), at.Add(reach)) {
-		if o.Nominal.Equal(at) {
-			return o, true
+	for _, reach := range []time.Duration{0, (calendars.MaxReach + 1) * 24 * time.Hour} {
+		for _, o := range t.plan.Occurrences(at.Add(-reach), at.Add(reach)) {
+			if o.Nominal.Equal(at) {
+				return o, true
+			}
+		}
+		if !t.moves {
+			break
 		}
 	}
 	return calendars.Occurrence{}, false
 }
 
-// OfJob returns the timetable from now on of a job that exists, by its calendars as its workflow does; see [With].
+// OfJob returns the timetable from now on of a job that exists, by its calendars and blackouts as its workflow does; see
+// [With].
 func OfJob(j *job.Job, uses []calendars.Use) (*Timetable, error) {
+	d := j.Definition.Under(j.SharedBlackouts)
 	made := j.Made
 	if made.IsZero() {
 		made = j.Created
 	}
-	return With(&j.Definition, j.Created, uses, made, j.Memory)
+	return With(d, j.Created, uses, made, j.Memory)
 }

@@ -39,7 +39,9 @@ type Timetable struct {
 	plan     *calendars.Plan  // by calendars; nil: it has none, and due times are nominal
 	numbered []calendars.Numbered
 	before   []Kept // occurrences that are due before the plan
-	moves    bool   // the calendars may make an occurrence due at another than its nominal time
+	moves    bool   // calendars or blackouts may make an occurrence due at another than its nominal time
+
+	blackouts []calendars.Blackout // of the plan
 }
 
 // maxIntervals holds the longest interval of each frequency: a thousand of the
@@ -68,14 +70,11 @@ var ErrCalendars = errors.New("the job runs by calendars, which were not read")
 // may be due in 800 next. The error means that this program cannot read it, since its time zone is unknown here
 // or a newer version accepted it; it is [ErrCalendars] if the job runs by calendars.
 func Of(d *job.Definition, created time.Time) (*Timetable, error) {
-	if d.Recurrence.ByCalendars() {
-		return nil, ErrCalendars
-	}
-	return NominalTimes(d, created, nil)
+	return With(d, created, nil, created, nil)
 }
 
 // NominalTimes is [Of] for a job with calendars: it returns the nominal times, with the working days of these calendars.
-// [Timetable.By] makes due times of them. Without calendars it is Of.
+// [Timetable.By] makes due times of them. Without calendars and blackouts it is Of.
 func NominalTimes(d *job.Definition, created time.Time, uses []calendars.Use) (*Timetable, error) {
 	t := &Timetable{start: created.Unix(), created: created.Unix(), atOnce: d.Recurrence != nil, end: math.MaxInt64}
 	anchor := created
@@ -85,10 +84,15 @@ func NominalTimes(d *job.Definition, created time.Time, uses []calendars.Use) (*
 	}
 	r := d.Recurrence
 	if r == nil {
-		return t, nil
+		var err error
+		t.blackouts, err = job.ReadBlackouts("blackouts", d.Blackouts, nil)
+		return t, err
 	}
 	loc, err := r.Location()
 	if err != nil {
+		return nil, err
+	}
+	if t.blackouts, err = job.ReadBlackouts("blackouts", d.Blackouts, loc); err != nil {
 		return nil, err
 	}
 	if start, ok := local(d.Local, loc, func(l *job.LocalTimes) string { return l.Start }); ok && d.StartTime != nil {
@@ -143,7 +147,7 @@ func Check(d *job.Definition, created, now time.Time) error {
 	return errors.Join(errs...)
 }
 
-// FromOutline returns when the job of an outline runs; see [Of].
+// FromOutline returns when the job of an outline runs that has no blackouts; see [Of].
 func FromOutline(o *job.Outline) (*Timetable, error) {
 	if o.Recurrence.ByCalendars() {
 		return nil, ErrCalendars
@@ -151,7 +155,7 @@ func FromOutline(o *job.Outline) (*Timetable, error) {
 	return NominalFromOutline(o)
 }
 
-// NominalFromOutline is [FromOutline] whatever the calendars of the job make of it.
+// NominalFromOutline returns when the job of an outline fires, whatever its calendars and blackouts make of it.
 func NominalFromOutline(o *job.Outline) (*Timetable, error) {
 	t, err := NominalTimes(&job.Definition{StartTime: o.StartTime, Recurrence: o.Recurrence}, o.Created, nil)
 	if err != nil {
@@ -388,7 +392,7 @@ func (t *Timetable) last(by int64) (time.Time, bool) {
 // start time, or else its creation, unless that has passed. Nothing runs at once.
 // The fraction of at is cut off, so that an instant in at's own second counts.
 func (t *Timetable) From(at time.Time) (time.Time, bool) {
-	if t.schedule == nil {
+	if t.schedule == nil && t.plan == nil {
 		return t.kept(t.once(t.start, at.Unix()))
 	}
 	return t.kept(t.scheduled(at.Unix()))

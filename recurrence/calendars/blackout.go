@@ -34,6 +34,7 @@ type Blackout struct {
 	Name    string
 	OnMatch BlackoutPolicy
 	KeepAll bool // of what RunAtEnd holds, all run, and not the latest alone
+	Shared  bool // it is one of the collection, which makes no difference but for who reads of it
 
 	Start, End time.Time // End is outside
 
@@ -81,15 +82,28 @@ func CheckBlackouts(all []Blackout, elapsed, shared bool) error {
 	return errors.Join(errs...)
 }
 
-// covers returns until when a blackout lasts in which an instant is.
-func (b *Blackout) covers(t int64, zone *time.Location) (end int64, ok bool) {
+// covers returns from and until when a blackout lasts in which an instant is.
+func (b *Blackout) covers(t int64, zone *time.Location) (start, end int64, ok bool) {
 	if !b.Start.IsZero() {
-		return b.End.Unix(), t >= b.Start.Unix() && t < b.End.Unix()
+		return b.Start.Unix(), b.End.Unix(), t >= b.Start.Unix() && t < b.End.Unix()
 	}
 	if b.Location != nil {
 		zone = b.Location
 	}
 	today := date(t, zone)
+	for day := today; day >= today-1; day-- {
+		if start, end, ok = b.on(day, zone); ok && t >= start && t < end {
+			return start, end, true
+		}
+	}
+	return 0, 0, false
+}
+
+// on returns from and until when a blackout of days or times of day lasts that begins on a date; false if none does.
+func (b *Blackout) on(day Date, zone *time.Location) (start, end int64, ok bool) {
+	if !b.begins(day) {
+		return 0, 0, false
+	}
 	from, until, next := int64(0), int64(0), Date(1)
 	if b.Clock {
 		from, until = int64(b.From/time.Second), int64(b.Until/time.Second)
@@ -97,16 +111,7 @@ func (b *Blackout) covers(t int64, zone *time.Location) (end int64, ok bool) {
 			next = 0
 		}
 	}
-	for day := today; day >= today-1; day-- {
-		if !b.begins(day) {
-			continue
-		}
-		end := grid.Wall(zone, int64(day+next)*secondsPerDay+until)
-		if t >= grid.Wall(zone, int64(day)*secondsPerDay+from) && t < end {
-			return end, true
-		}
-	}
-	return 0, false
+	return grid.Wall(zone, int64(day)*secondsPerDay+from), grid.Wall(zone, int64(day+next)*secondsPerDay+until), true
 }
 
 // begins reports whether the blackout begins on a date.
@@ -117,11 +122,27 @@ func (b *Blackout) begins(d Date) bool {
 // covering returns the first blackout in which an instant is, and until when that lasts; -1 for none.
 func (p *Plan) covering(t int64) (int, int64) {
 	for i := range p.in.Blackouts {
-		if end, ok := p.in.Blackouts[i].covers(t, p.uses.zone); ok {
+		if _, end, ok := p.in.Blackouts[i].covers(t, p.uses.zone); ok {
 			return i, end
 		}
 	}
 	return -1, 0
+}
+
+// coveredSince returns the first instant from which on, up to an instant, all are in blackouts, at most as long ago as a
+// blackout holds a run.
+func (p *Plan) coveredSince(t int64) int64 {
+	since := t
+	for earlier := true; earlier && t-since <= maxHeld; {
+		earlier = false
+		for i := range p.in.Blackouts {
+			if start, _, ok := p.in.Blackouts[i].covers(since-1, p.uses.zone); ok {
+				since, earlier = start, true
+				break
+			}
+		}
+	}
+	return since
 }
 
 // allowed returns the first instant from t on that is in no blackout; false if that is not within the limit of from.

@@ -19,10 +19,21 @@ type Memory struct {
 	Late  []Identity `json:"late,omitempty"` // but not these, which are due later
 	// Early are decided, too: those that were due earlier, and working days of this month and later ones.
 	Early []Identity `json:"early,omitempty"`
+	Held  []Held     `json:"held,omitempty"` // nor are these decided, which a blackout holds
 	// the schedule is another one from then on, or begins again: what it has nominally due between Until and the plan was
 	// not planned before, nor working days by number
 	Anew bool `json:"anew,omitempty"`
 }
+
+// Held is an occurrence that a blackout makes due later.
+type Held struct {
+	Identity
+	Due time.Time      `json:"due"` // by calendars alone
+	By  BlackoutPolicy `json:"by"`
+}
+
+// HeldBy returns what a later plan has to know of an occurrence that a blackout makes due later; nil for another one.
+func (o *Occurrence) HeldBy() *Held { return o.held }
 
 // known is the identity as the plan has it.
 func (i Identity) known() identity {
@@ -35,7 +46,7 @@ func (i Identity) known() identity {
 // Identity returns what the occurrence is known by.
 func (o *Occurrence) Identity() Identity { return o.identity }
 
-// Memory returns what the plan has decided at a time, as [Plan.Change] takes it. It leaves out what blackouts hold.
+// Memory returns what the plan has decided at a time, as [Plan.Change] takes it.
 func (p *Plan) Memory(at time.Time) Memory {
 	m := Memory{Until: time.Unix(at.Unix(), 0).UTC()}
 	month := date(at.Unix(), p.uses.zone).month()
@@ -48,6 +59,8 @@ func (p *Plan) Memory(at time.Time) Memory {
 		decided := o.discarded || decision <= at.Unix()
 		numbered := o.id.number != 0
 		switch {
+		case !decided && o.held != nil && o.Ran() && o.byCalendars <= at.Unix():
+			m.Held = append(m.Held, *o.held)
 		case decided && (numbered && o.id.month >= month || !numbered && o.nominal > at.Unix()):
 			m.Early = append(m.Early, o.identity)
 		case !decided && (numbered && o.id.month < month || !numbered && o.nominal <= at.Unix()):
@@ -57,8 +70,7 @@ func (p *Plan) Memory(at time.Time) Memory {
 	return m
 }
 
-// Continue returns the plan that follows at a time on one of which a memory is left. It is as [Plan.Change] where no
-// blackout holds anything.
+// Continue returns the plan that follows at a time on one of which a memory is left. It is as [Plan.Change].
 func Continue(in Input, at time.Time, m Memory) *Plan {
 	p := NewPlan(in, at)
 	p.before = map[identity]fate{}
@@ -66,6 +78,9 @@ func Continue(in Input, at time.Time, m Memory) *Plan {
 	p.remembers, p.anew = true, m.Anew
 	for _, i := range m.Late {
 		p.before[i.known()] = fate{}
+	}
+	for _, h := range m.Held {
+		p.before[h.known()] = fate{due: h.Due.Unix(), isHeld: true, held: h.By}
 	}
 	for _, i := range m.Early {
 		p.before[i.known()] = fate{decided: true}

@@ -59,11 +59,14 @@ type Occurrence struct {
 	Objection     Objection // of the first calendar that objects; zero: none does
 	TooLate       time.Time // when it would have been due, but that is before the plan was made; zero: it is not
 	Blackout      string    // the name of the one that decides about it; "": it is in none
+	Shared        bool      // that is one of the collection
+	Over          time.Time // the end of that; zero if it is in none
 	SameAs        time.Time // the nominal time of the one that runs, for SameTime
 	BeyondHorizon []string  // calendars whose horizon it is behind
 	WorkingDay    int       // its number in the month, if it has one
 
 	identity Identity
+	held     *Held
 }
 
 // Ran reports whether the occurrence runs.
@@ -281,13 +284,14 @@ func (p *Plan) horizon(o *one) {
 
 // blackout applies the blackout in which an occurrence is due, if it is in one.
 func (p *Plan) blackout(o *one) {
-	i, _ := p.covering(o.due)
+	i, over := p.covering(o.due)
 	if i < 0 {
 		p.lifted(o)
 		return
 	}
 	b := &p.in.Blackouts[i]
 	o.Blackout, o.policy, o.keepAll = b.Name, b.OnMatch, b.KeepAll
+	o.Shared, o.Over = b.Shared, time.Unix(over, 0).UTC()
 	ok := true
 	switch b.OnMatch {
 	case SkipInBlackout:
@@ -306,6 +310,7 @@ func (p *Plan) blackout(o *one) {
 		o.Reason, o.due = NoAllowedTime, o.nominal
 		return
 	}
+	o.held = &Held{Identity: o.identity, Due: time.Unix(o.byCalendars, 0).UTC(), By: b.OnMatch}
 	p.horizon(o)
 }
 
@@ -315,15 +320,21 @@ func (p *Plan) lifted(o *one) {
 		return
 	}
 	var ok bool
-	if p.before[o.id].held == NextAllowedDay {
+	by := p.before[o.id].held
+	if by == NextAllowedDay {
 		today := date(p.at, p.uses.zone)
 		o.due, ok = p.allowedDay(today, today+MaxReach, p.uses.clockOf(o.nominal), p.at)
 	} else {
+		if i, over := p.covering(p.at); i >= 0 {
+			o.Blackout, o.Shared, o.Over = p.in.Blackouts[i].Name, p.in.Blackouts[i].Shared, time.Unix(over, 0).UTC()
+		}
 		o.due, ok = p.allowed(p.at, p.at)
 	}
 	if !ok {
 		o.Reason = NoAllowedTime
+		return
 	}
+	o.held = &Held{Identity: o.identity, Due: time.Unix(o.byCalendars, 0).UTC(), By: by}
 }
 
 // collide keeps, of those that are due at one instant, the one with the nearest nominal time, then the earlier one. held
@@ -370,9 +381,7 @@ func (p *Plan) window(from, until int64) (first, last int64) {
 	case p.before != nil || p.holds && (p.moves || byDays):
 		first, last = first-reach, last+reach
 	case p.holds: // what is due together is held by blackouts that follow each other
-		if i, _ := p.covering(from - 1); i >= 0 {
-			first -= reach
-		}
+		first = min(first, p.coveredSince(from))
 		if end, ok := p.allowed(until, until); ok {
 			last = end
 		}

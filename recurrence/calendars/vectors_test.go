@@ -101,9 +101,6 @@ type change func(p *calendars.Plan, in calendars.Input, at time.Time) *calendars
 var changes = map[string]change{
 	"by the plan": (*calendars.Plan).Change,
 	"by its memory": func(p *calendars.Plan, in calendars.Input, at time.Time) *calendars.Plan {
-		if len(in.Blackouts) > 0 {
-			return p.Change(in, at)
-		}
 		var m calendars.Memory
 		text, err := json.Marshal(p.Memory(at))
 		if err := errors.Join(err, json.Unmarshal(text, &m)); err != nil {

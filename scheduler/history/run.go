@@ -334,8 +334,11 @@ func dropped(d *plan.Dropped, at time.Time) []job.Record {
 	var records []job.Record
 	add := func(due time.Time, rest *job.Rest, message string) {
 		by := d.Note(due).ByCalendars()
+		if d.Calendar != nil || d.Blackout != nil {
+			by = &job.ByCalendars{Blackout: d.Blackout}
+		}
 		if d.Calendar != nil {
-			by = &job.ByCalendars{Calendars: []job.CalendarDay{*d.Calendar}}
+			by.Calendars = []job.CalendarDay{*d.Calendar}
 		}
 		at = at.Add(-100 * time.Nanosecond) // the resolution of IDs in the history
 		records = append(records, job.Record{

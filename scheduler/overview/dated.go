@@ -19,11 +19,11 @@ type dated struct {
 	uses []calendars.Use
 }
 
-// byCalendars returns the outline of a job in a collection whose timetable goes by its calendars as they are now; the
-// same one if the job names none. What the job decided by earlier versions is not in it, so an occurrence that these had
+// byCalendars returns the outline of a job in a collection whose timetable goes by its blackouts, and by its calendars as
+// they are now; the same one if the job has none. What the job decided by earlier versions is not in it, so an occurrence that these had
 // moved is shown as if they had not, until the job is asked.
 func (v *Overview) byCalendars(ctx context.Context, k job.CollectionKey, o *outline) (*outline, error) {
-	if !o.Recurrence.ByCalendars() {
+	if !o.ByDays() {
 		return o, nil
 	}
 	uses, err := v.o.Uses(ctx, k, o.Recurrence)
@@ -33,7 +33,7 @@ func (v *Overview) byCalendars(ctx context.Context, k job.CollectionKey, o *outl
 	if known := o.dated.Load(); known != nil && slices.Equal(known.uses, uses) {
 		return known.outline, nil
 	}
-	d := job.Definition{StartTime: o.StartTime, Recurrence: o.Recurrence}
+	d := job.Definition{StartTime: o.StartTime, Recurrence: o.Recurrence, Blackouts: o.Blackouts}
 	made := o.Made
 	if made.IsZero() {
 		made = o.Created
@@ -60,7 +60,7 @@ func (r *survey) rows() []*row {
 func (r *survey) date(ctx context.Context, jobs []*row) {
 	var by []*row
 	for _, w := range jobs {
-		if w.outline != nil && w.Recurrence.ByCalendars() {
+		if w.outline != nil && w.ByDays() {
 			by = append(by, w)
 		}
 	}

@@ -43,14 +43,14 @@ func (v *Overview) KeepForecasting(ctx context.Context, show func(Forecast)) {
 }
 
 // Forecast returns the fullest second of the next hour, over the jobs of all subscriptions, by their timetables as
-// Temporal's lists show them. Jobs that are disabled or whose collection is, and those with calendars, are left out,
+// Temporal's lists show them. Jobs that are disabled or whose collection is, and those with calendars or blackouts, are left out,
 // occurrences beyond a job's count are not.
 func (v *Overview) Forecast(ctx context.Context) (f Forecast, err error) {
 	from := v.o.Now()
 	due := map[time.Time]int{}
 	count := func(id string, e *workflow.WorkflowExecutionInfo) {
 		o := v.decode(id, e, nil)
-		if o == nil || o.Disabled || o.Inactive || o.Recurrence.ByCalendars() {
+		if o == nil || o.Disabled || o.Inactive || o.ByDays() {
 			return
 		}
 		for at, ok := o.timetable.After(from); ok && at.Sub(from) <= forecastFor; at, ok = o.timetable.After(at) {

@@ -409,7 +409,7 @@ func (o *outline) olderThan(other *outline) bool {
 // bound returns a time after which no entry of the job's history starts, of those that a filter selects and that start
 // before a time. It returns false if the server may know an earlier one.
 func (e *entry) bound(f *listing.Filter, before time.Time) (time.Time, bool) {
-	if e.outline == nil || e.Recurrence.ByCalendars() || before.Before(e.Irregular.Add(history.Skew)) {
+	if e.outline == nil || e.ByDays() || before.Before(e.Irregular.Add(history.Skew)) {
 		return before, false
 	}
 	bound, settled := e.Irregular.Add(history.Skew), true

@@ -137,7 +137,7 @@ func (v *Overview) ask(ctx context.Context, id string) (plan, error) {
 // plan returns the plan of a job after a time from its outline, or false if that does not suffice.
 func (o *outline) plan(from time.Time) (p plan, ok bool) {
 	switch {
-	case o == nil || o.Recurrence.ByCalendars(): // what they decided before is not in it
+	case o == nil || o.ByDays(): // what they decided before is not in it
 		return plan{}, false
 	case o.Recurrence != nil && o.Recurrence.Count > 0: // nor is how many are left
 		return plan{}, false

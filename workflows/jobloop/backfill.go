@@ -83,7 +83,7 @@ func (j *loop) beginBackfill(ctx workflow.Context, r *job.BackfillRequest) error
 func (g *generator) askBackfill(ctx workflow.Context, after, until time.Time, count bool) (answer plan.BackfillAnswer) {
 	r := g.request(plan.StepAfter, g.Decided)
 	q := plan.BackfillQuestion{After: after, Until: until, Count: count}
-	if g.Definition.Recurrence.ByCalendars() {
+	if g.ByDays() {
 		g.complete(ctx, r)
 		asked := g.askCalendars(ctx, &calendarQuestion{Request: *r, Backfill: &q})
 		if asked.Backfill == nil {
@@ -146,7 +146,7 @@ const backfillRetry = time.Minute
 
 // runBackfill begins as many executions of the backfill as may run now.
 func (j *loop) runBackfill(ctx workflow.Context) {
-	if j.backfill() != nil && !j.mine && j.Definition.Recurrence.ByCalendars() {
+	if j.backfill() != nil && !j.mine && j.ByDays() {
 		j.inTurn(ctx, j.runBackfill)
 		return
 	}
@@ -160,6 +160,10 @@ func (j *loop) runBackfill(ctx workflow.Context) {
 			return
 		}
 		if workflow.Now(ctx).Before(b.Next) {
+			return
+		}
+		if c := j.generator.closed(ctx); c != nil {
+			b.Next = c.Until
 			return
 		}
 		if len(b.Ahead) == 0 {

@@ -17,7 +17,7 @@ import (
 	"almanac/workflows/plan"
 )
 
-// A job with calendars is planned by a local activity, which reads them; a replay takes what it answered. If a calendar
+// A job with calendars or blackouts is planned by a local activity, which reads them; a replay takes what it answered. If a calendar
 // cannot be read, the activity Plan tries again, with any worker, until it can. What is planned runs as planned
 // meanwhile, and nothing else does.
 
@@ -53,7 +53,7 @@ type CalendarReader func(ctx context.Context, r *plan.Request) (*plan.Calendars,
 func (p *Planner) Ask(ctx context.Context, q calendarQuestion) (answer calendarAnswer, err error) {
 	limited, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	c, err := p.read(limited, &q.Request)
+	c, err := p.calendars(limited, &q.Request)
 	if err != nil {
 		return calendarAnswer{Unread: unread(err)}, nil
 	}
@@ -71,6 +71,14 @@ func (p *Planner) Ask(ctx context.Context, q calendarQuestion) (answer calendarA
 	return answer, err
 }
 
+// calendars reads those of a request, if it has some.
+func (p *Planner) calendars(ctx context.Context, r *plan.Request) (*plan.Calendars, error) {
+	if !r.Recurrence.ByCalendars() {
+		return new(plan.Calendars), nil
+	}
+	return p.read(ctx, r)
+}
+
 // maxUnread is how much is kept of why a calendar cannot be read, in bytes.
 const maxUnread = 200
 
@@ -79,7 +87,7 @@ func unread(err error) string { return redact.CutJSON(redact.Cut(err.Error(), ma
 
 // planBy is [Planner.Plan] for a job with calendars.
 func (p *Planner) planBy(ctx context.Context, r *plan.Request) (plan.Plan, error) {
-	c, err := p.read(ctx, r)
+	c, err := p.calendars(ctx, r)
 	if err == nil {
 		return r.AnswerBy(*c)
 	}
@@ -100,14 +108,14 @@ func (g *generator) askCalendars(ctx workflow.Context, q *calendarQuestion) (ans
 	return answer
 }
 
-// complete adds to a request what it has for a job with calendars.
+// complete adds to a request what it has for a job with calendars or blackouts.
 func (g *generator) complete(ctx workflow.Context, r *plan.Request) {
-	if !g.Definition.Recurrence.ByCalendars() || r.By != nil {
+	if !g.ByDays() || r.By != nil {
 		return
 	}
 	at := g.decidedBy(workflow.Now(ctx))
 	r.By = &plan.ByCalendars{
-		Scope: g.Key.Collection, Of: g.Plan.Calendars, Made: g.Plan.Made, Memory: g.Plan.Memory, Noted: g.Plan.Noted,
+		Scope: g.Key.Collection, Of: g.Plan.Calendars, Made: g.Plan.Made, Memory: g.Plan.Memory, Noted: g.Plan.Noted, Rules: g.Plan.Rules,
 		At: at, Then: g.Plan.MemoryAt(at, g.Plan.EarlyAt(at)),
 	}
 	for _, due := range g.Plan.Due {
@@ -135,8 +143,8 @@ func (g *generator) decidedBy(now time.Time) time.Time {
 	return earlier(at, known)
 }
 
-// recordBy is record for a job with calendars. The caller has the turn, so that no request changes the job meanwhile;
-// executions may end.
+// recordBy is record for a job with calendars or blackouts. The caller has the turn, so that no request changes the job
+// meanwhile; executions may end.
 func (g *generator) recordBy(ctx workflow.Context, r *plan.Request) {
 	for {
 		g.complete(ctx, r)
@@ -182,7 +190,7 @@ func (g *generator) unreadable(ctx workflow.Context, r *plan.Request, why string
 // noteOff records what calendars drop, at its nominal time. Many of one day have an entry together when the last of them
 // has passed; with all, those that have passed.
 func (g *generator) noteOff(ctx workflow.Context, all bool) {
-	if len(g.Plan.Calendars) == 0 {
+	if !g.Plan.ByDays() {
 		return
 	}
 	now := workflow.Now(ctx).Truncate(time.Second)
@@ -238,7 +246,7 @@ func (g *generator) dropLate(ctx workflow.Context) {
 // uncovered reports whether the plan does not say yet what calendars drop from now on, although it has occurrences later.
 func (g *generator) uncovered() bool {
 	n := len(g.Plan.Due)
-	return n > 0 && len(g.Plan.Calendars) > 0 && len(g.Plan.Off) == 0 && g.Plan.Covered.Before(g.Plan.Due[n-1])
+	return n > 0 && g.Plan.ByDays() && len(g.Plan.Off) == 0 && g.Plan.Covered.Before(g.Plan.Due[n-1])
 }
 
 // nextOff returns when the next occurrence is to be recorded that calendars drop; zero if none is.
@@ -318,9 +326,9 @@ func (j *loop) noteAgain(e *execution.Execution) {
 
 // noteOf returns what calendars say of an execution.
 func noteOf(e *execution.Execution) plan.Note {
-	n := plan.Note{Due: e.Planned(), Nominal: e.Planned(), Identity: e.Identity}
+	n := plan.Note{Due: e.Planned(), Nominal: e.Planned(), Identity: e.Identity, Held: e.Held}
 	if by := e.By; by != nil {
-		n.Nominal, n.Beyond = e.Nominal(), by.BeyondHorizon
+		n.Nominal, n.Beyond, n.Blackout = e.Nominal(), by.BeyondHorizon, by.Blackout
 		if len(by.Calendars) > 0 {
 			n.Calendar = &by.Calendars[0]
 		}

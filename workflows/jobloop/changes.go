@@ -40,6 +40,7 @@ func (j *loop) replaceAs(ctx workflow.Context, d job.Definition, text string, p 
 	same := d.Equal(&old)           //workflowcheck:ignore
 	timing := d.SameSchedule(&old)  //workflowcheck:ignore
 	enabled := d.Equal(enable(old)) //workflowcheck:ignore
+	open := d.SameBlackouts(&old)   //workflowcheck:ignore
 	if same && j.Pruning == nil {
 		return
 	}
@@ -52,6 +53,7 @@ func (j *loop) replaceAs(ctx workflow.Context, d job.Definition, text string, p 
 		j.generator.noteSkipped(ctx)
 		j.generator.noteOff(ctx, true)
 	}
+	respread := j.Definition.FlexibleWindow != d.FlexibleWindow && j.ByDays()
 	holds := d.State == job.StateDisabled && timing && p.Holds()
 	if wasActive && (!timing || d.State != job.StateEnabled) && !holds {
 		j.generator.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, job.WhyJobChanged)
@@ -70,7 +72,7 @@ func (j *loop) replaceAs(ctx workflow.Context, d job.Definition, text string, p 
 		j.dropHeld(ctx, d.Recurrence != nil)
 	}
 	if !timing {
-		if wasActive && !d.Recurrence.ByCalendars() {
+		if wasActive && !d.ByDays() && len(j.Blackouts) == 0 {
 			j.generator.dropLate(ctx)
 		}
 		j.generator.forget(ctx)
@@ -84,14 +86,15 @@ func (j *loop) replaceAs(ctx workflow.Context, d job.Definition, text string, p 
 		j.raiser.RulesChanged(ctx)
 	}
 	switch {
-	case final && !timing: // even if the job is not active: whether it is final depends on the new schedule
+	case final && (!timing || !open): // even if the job is not active: whether it is final depends on the new schedule
 		j.generator.replan(ctx, false)
 	case !final && !wasActive && timing && j.releases(p, before):
 		j.release(ctx, choice(p, before.Promised(), j.Held), job.WhyPaused)
 	case !final && j.Active() && (!timing || !wasActive):
 		j.Held = nil
 		j.generator.replan(ctx, !wasActive)
-	case !final && j.Held != nil && !timing:
+	case !final && j.Held != nil && !timing, !final && (j.Active() || j.Held != nil) && (!open || respread):
+		j.generator.closedUntil = time.Time{}
 		j.generator.record(ctx, j.generator.request(plan.StepAfter, j.Decided))
 	}
 	if before != nil && j.DisabledBy == nil && j.CollectionDisabled {
@@ -142,6 +145,7 @@ func (j *loop) applyCollection(ctx workflow.Context, c *workflows.CollectionStat
 	j.Collection = c.Generation
 	j.raiser.Inherit(ctx, c.Rules)
 	j.inheritWindow(ctx, c.FlexibleWindow)
+	j.inheritBlackouts(ctx, c.Blackouts)
 	if p := c.Pause; c.Disabled && p != nil && p.Ends(workflow.Now(ctx)) {
 		c.Disabled, c.Recover, j.pauseOver = false, &p.Promise, p.Until // it is late, and the pause is over
 	}
@@ -162,6 +166,9 @@ func (j *loop) inheritWindow(ctx workflow.Context, window job.Duration) {
 	j.FlexibleWindow = window
 	if held := j.executions.Held(workflow.Now(ctx)); held != nil && !held.Manual && j.Delay() != before {
 		j.withdrawHeld(ctx, held)
+	}
+	if j.ByDays() {
+		j.blackoutsChanged(ctx)
 	}
 	j.TimetableChanged(workflow.Now(ctx))
 }

@@ -278,7 +278,7 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 		Unconfirmed: true, Collection: 3,
 		Plan:    plan.Plan{Due: []time.Time{at(10), at(11)}, Done: true, More: true, Dropped: &plan.Dropped{Count: 1}},
 		Decided: at(9), BusyUntil: at(8), CatchUp: at(7), Started: 6, ManualRuns: 5, Failed: true, Final: at(4), FailedRun: "run 3", ChangedRun: "run 3",
-		Irregular: at(20), OutlineChanged: true, Skips: []time.Time{at(9), at(30)}, SkipWindows: []job.SkipWindow{{From: at(40), Until: at(50)}}, SkipsNoted: at(9), FlexibleWindow: "PT0S", Backfills: []plan.Backfill{{Backfill: job.Backfill{State: job.BackfillPaused}}}, CollectionPause: &job.Disabling{At: at(1), Promise: job.Promise{Until: at(99)}}, Held: &job.Promise{Recover: job.RecoverAll, AtOnce: 2}, Recovery: &plan.Recovery{Until: at(8), AtOnce: 2, Begun: at(9)}, PutOffs: []state.PutOff{{Due: at(10), Times: 2}},
+		Irregular: at(20), OutlineChanged: true, Skips: []time.Time{at(9), at(30)}, SkipWindows: []job.SkipWindow{{From: at(40), Until: at(50)}}, SkipsNoted: at(9), FlexibleWindow: "PT0S", Blackouts: []job.Blackout{{Name: "b", OnMatch: "skip", From: "22:00", Until: "23:00"}}, Backfills: []plan.Backfill{{Backfill: job.Backfill{State: job.BackfillPaused}}}, CollectionPause: &job.Disabling{At: at(1), Promise: job.Promise{Until: at(99)}}, Held: &job.Promise{Recover: job.RecoverAll, AtOnce: 2}, Recovery: &plan.Recovery{Until: at(8), AtOnce: 2, Begun: at(9)}, PutOffs: []state.PutOff{{Due: at(10), Times: 2}},
 		Lead: 700, Hold: 3000, Loss: 1350, Last: at(2), Numbered: 12, ExecutionCount: 11, FailureCount: 10, FaultedCount: 9,
 		Outcomes: job.Outcomes{
 			LastOutcome: &job.LastOutcome{Status: job.OutcomeFailed, ExpectedExecutionTime: job.NewTime(at(2)), EndTime: job.NewTime(at(3))},

@@ -26,13 +26,13 @@ func (j *loop) start(ctx workflow.Context, due time.Time) {
 	what := j.occurrence(due)
 	e.By = j.byCalendars(due)
 	if n := j.Plan.Note(due); n != nil {
-		e.Identity = n.Identity
+		e.Identity, e.Held = n.Identity, n.Held
 	}
 	j.generator.decided(due)
 	j.Started++
 	j.Numbered++
 	e.Repeat, e.Recovered = j.Numbered, j.Recovery.Of(due)
-	if delay := j.Delay(); delay > 0 && !e.Recovered {
+	if delay := j.DelayOf(due); delay > 0 && !e.Recovered {
 		e.PlannedStart = due.Add(delay)
 	}
 	j.beginExecution(ctx, e, what, due)

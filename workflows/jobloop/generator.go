@@ -24,6 +24,8 @@ type generator struct {
 	stopped bool          // nothing is to be planned
 	wake    bool          // the loop has to run
 	stepped time.Time     // when the last step of a release was taken
+
+	closedUntil time.Time // held occurrences wait until then, since it is a blackout
 }
 
 // An occurrence is dispatched ahead: its activity is scheduled before the due time, and a worker holds it until then.
@@ -48,6 +50,7 @@ func (g *generator) request(step plan.Step, from time.Time) *plan.Request {
 		Created: g.Created, StartTime: g.Definition.StartTime, Recurrence: g.Definition.Recurrence,
 		Local: g.Definition.Local, Skips: g.Skips, SkipWindows: g.SkipWindows, SkipsNoted: g.SkipsNoted,
 		Zone: g.Plan.Zone, Times: g.remembered(), Next: next, Step: step, From: from, Early: g.Plan.EarlyAt(g.Decided),
+		Blackouts: g.AllBlackouts(), Spread: g.SpreadByDays(),
 	}
 }
 
@@ -55,9 +58,9 @@ func (g *generator) request(step plan.Step, from time.Time) *plan.Request {
 // plan. A replay takes the recorded answer. If the time zones of this worker are older than those of the plan, another
 // worker is asked, and the plan stays as it is until that has answered.
 //
-// A job with calendars is planned beside the workflow: the caller must have the turn.
+// A job with calendars or blackouts is planned beside the workflow: the caller must have the turn.
 func (g *generator) record(ctx workflow.Context, r *plan.Request) {
-	if g.Definition.Recurrence.ByCalendars() {
+	if g.ByDays() {
 		g.recordBy(ctx, r)
 		return
 	}
@@ -212,7 +215,7 @@ func (g *generator) forget(ctx workflow.Context) {
 	decided := g.Decided
 	g.asked = nil
 	switch m := g.Plan.Memory; {
-	case len(g.Plan.Calendars) > 0:
+	case g.Plan.ByDays():
 		decided = g.decidedBy(workflow.Now(ctx))
 	case m != nil && m.Anew && g.Plan.Noted.Equal(after):
 		return // nothing came due since

@@ -31,7 +31,7 @@ func (j *loop) updates() []update {
 		j.stateCommand(workflows.UpdateDisable, job.StateDisabled),
 		j.command(workflows.UpdateDelete, j.mayChange, j.remove),
 		{workflows.UpdateRun, j.handleRun, j.mayRunOnce, func(ctx workflow.Context) error {
-			_, err := j.runAdmitted(ctx)
+			_, err := j.runAdmitted(ctx, workflows.RunRequest{})
 			return err
 		}},
 		{workflows.UpdatePrune, j.handlePrune, j.validatePrune, nil},
@@ -127,23 +127,27 @@ func (j *loop) handleDismiss(ctx workflow.Context, c workflows.CollectionState) 
 }
 
 // handleRun starts a manual run, and returns the name of the execution.
-func (j *loop) handleRun(ctx workflow.Context) (name string, err error) {
-	return j.requests.update(ctx, j.runAdmitted)
+func (j *loop) handleRun(ctx workflow.Context, r workflows.RunRequest) (name string, err error) {
+	return j.requests.update(ctx, func(ctx workflow.Context) (string, error) { return j.runAdmitted(ctx, r) })
 }
 
-// runAdmitted starts a manual run unless there are too many.
-func (j *loop) runAdmitted(ctx workflow.Context) (name string, err error) {
-	if err := j.mayRun(); err != nil {
+// runAdmitted starts a manual run unless there are too many, or it is a blackout and the run is not forced.
+func (j *loop) runAdmitted(ctx workflow.Context, r workflows.RunRequest) (name string, err error) {
+	err = j.mayRun()
+	if err == nil && !r.Force {
+		err = refuseClosed(j.generator.closed(ctx))
+	}
+	if err != nil {
 		return "", err
 	}
 	return j.runManually(ctx), nil
 }
 
-func (j *loop) mayRunOnce(ctx workflow.Context) error {
+func (j *loop) mayRunOnce(ctx workflow.Context, r workflows.RunRequest) error {
 	if j.requests.repeated(ctx) { // it is only answered
 		return nil
 	}
-	return j.mayRun()
+	return cmp.Or(j.mayRun(), j.mayRunNow(ctx, r))
 }
 
 // handleRerun starts a manual run if the execution that ended last failed. A request with the same key as one that
@@ -159,7 +163,7 @@ func (j *loop) handleRerun(ctx workflow.Context, key string) (job.RerunAnswer, e
 		case j.Outcomes.ConsecutiveFailures == 0:
 			return string(job.RerunNotFailed), nil
 		}
-		name, err := j.runAdmitted(ctx)
+		name, err := j.runAdmitted(ctx, workflows.RunRequest{})
 		if err != nil {
 			return "", err
 		}

@@ -148,7 +148,7 @@ func (j *loop) decide(ctx workflow.Context) {
 	if j.busy() || j.disabling {
 		return
 	}
-	if !j.mine && j.Definition.Recurrence.ByCalendars() {
+	if !j.mine && j.ByDays() {
 		j.inTurn(ctx, j.decide)
 		return
 	}
@@ -169,10 +169,17 @@ func (j *loop) decide(ctx workflow.Context) {
 			!j.executions.HeldUntil(workflow.Now(ctx)).IsZero() {
 			break
 		}
-		if j.generator.undecidable() {
+		situation := j.situation(due, now)
+		switch {
+		case j.generator.undecidable():
 			return
+		case !situation.MustWait() && j.intoBlackout(ctx, due):
+			if j.Plan.More || j.generator.asked != nil || !j.waitsForBlackout(due).IsZero() {
+				return
+			}
+			continue
 		}
-		switch plan.Decide(j.situation(due, now)) {
+		switch plan.Decide(situation) {
 		case plan.Wait:
 			return
 		case plan.Ask:
@@ -355,7 +362,7 @@ func (j *loop) wakeForNext(now time.Time) time.Time {
 	} else if !wake.After(now) { // waiting for ask
 		wake = execution.Later(wake, j.askAgain)
 	}
-	return wake
+	return execution.Later(wake, j.waitsForBlackout(next))
 }
 
 // mayContinueAsNew reports whether the run is long enough and no attempt is being made.
@@ -404,7 +411,7 @@ func (j *loop) delayOf(due time.Time) time.Duration {
 	if j.Recovery.Of(due) {
 		return 0
 	}
-	return j.Delay()
+	return j.DelayOf(due)
 }
 
 func (j *loop) overlap() job.OverlapPolicy { return j.Definition.Recurrence.Overlap() }

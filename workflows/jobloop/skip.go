@@ -128,7 +128,7 @@ func (j *loop) refuseNoSuchRun(q *plan.SkipQuestion, nearest time.Time) error {
 // askSkip asks the timetable what a request does to what is skipped.
 func (g *generator) askSkip(ctx workflow.Context, q plan.SkipQuestion) (answer plan.SkipAnswer) {
 	r := g.request(plan.StepAfter, g.Decided)
-	if g.Definition.Recurrence.ByCalendars() {
+	if g.ByDays() {
 		g.complete(ctx, r)
 		asked := g.askCalendars(ctx, &calendarQuestion{Request: *r, Skip: &q})
 		if asked.Skip == nil {
@@ -221,7 +221,7 @@ func (j *loop) forgetSkips(now time.Time) {
 	if j.executions.Occurrences() == 0 {
 		next, left := j.Next()
 		for _, due := range j.Skips { // by calendars it may be due later than it is known by
-			if len(j.Plan.Calendars) == 0 && due.After(j.Decided) && !due.After(now) && left && due.Before(next) {
+			if !j.Plan.ByDays() && due.After(j.Decided) && !due.After(now) && left && due.Before(next) {
 				j.Decided = due
 			}
 		}

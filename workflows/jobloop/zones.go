@@ -76,6 +76,7 @@ func (g *generator) renewed(r *plan.Request) *plan.Request {
 	now.By = nil // see complete
 	now.Zone, now.Skips, now.Times = g.Plan.Zone, g.Skips, g.remembered()
 	now.SkipWindows, now.SkipsNoted = g.SkipWindows, g.SkipsNoted
+	now.Blackouts, now.Spread = g.AllBlackouts(), g.SpreadByDays()
 	now.Next, _ = g.Next()
 	now.Early = g.Plan.EarlyAt(g.Decided)
 	if r.Step == plan.StepAfter || r.Step == plan.StepSkipped {

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"time"
@@ -35,15 +37,17 @@ type CalendarVersion struct {
 type ByCalendars struct {
 	Scope job.CollectionKey `json:"scope"`
 	Of    []CalendarVersion `json:"of,omitempty"`
+	Rules string            `json:"rules,omitempty"` // those of the plan before; see [Plan]
 	Least []CalendarVersion `json:"least,omitempty"` // older generations than these are not good enough
 
 	Made   time.Time         `json:"made,omitzero"` // of the plan before, as are Memory and Noted
 	Memory *calendars.Memory `json:"memory,omitempty"`
 	Noted  time.Time         `json:"noted,omitzero"`
 
-	At   time.Time         `json:"at,omitzero"`    // when a plan by other versions follows
-	Then *calendars.Memory `json:"then,omitempty"` // what is decided at that time
-	Kept []Note            `json:"kept,omitempty"` // what was due by then
+	At    time.Time         `json:"at,omitzero"`     // when a plan by other versions follows
+	Then  *calendars.Memory `json:"then,omitempty"`  // what is decided at that time
+	Kept  []Note            `json:"kept,omitempty"`  // what was due by then
+	Again bool              `json:"again,omitempty"` // the plan follows at that time in any case
 }
 
 // A Note is what calendars say of a planned occurrence. One without a note is due at its nominal time.
@@ -52,12 +56,16 @@ type Note struct {
 	Nominal  time.Time           `json:"nominal"`
 	Identity *calendars.Identity `json:"identity,omitempty"` // nil: it is known by its nominal time
 	Calendar *job.CalendarDay    `json:"calendar,omitempty"` // that objects to the nominal time
+	Blackout *job.BlackoutUse    `json:"blackout,omitempty"` // that makes it due later
+	Held     *calendars.Held     `json:"held,omitempty"`     // likewise, for a plan that follows
+	Closes   time.Time           `json:"closes,omitzero"`    // a blackout begins within the flexible window; zero: none does
 	Beyond   []string            `json:"beyond,omitempty"`   // calendars whose horizon it is behind
 }
 
 // says reports whether the note says anything but that the occurrence is due at its nominal time.
 func (n *Note) says() bool {
-	return n.Calendar != nil || len(n.Beyond) > 0 || !n.Due.Equal(n.Nominal) || n.Identity != nil
+	return n.Calendar != nil || len(n.Beyond) > 0 || !n.Due.Equal(n.Nominal) || n.Identity != nil || n.Blackout != nil ||
+		n.Held != nil || !n.Closes.IsZero()
 }
 
 // AnswerBy is [Request.Answer] for a job with calendars. Its plan has at least two occurrences, and those of the next
@@ -87,7 +95,8 @@ func (r *Request) settle(t *timetable.Timetable, c *Calendars) *timetable.Timeta
 	case by == nil:
 		return t.By(c.Uses, c.Made, c.Memory)
 	case r.Step == StepFirst:
-		return t.By(c.Uses, r.Created, nil)
+		c.Made = r.Created
+		return t.By(c.Uses, c.Made, nil)
 	case r.changed(c):
 		c.Made, c.Memory = by.At.Add(time.Second), by.Then
 	default:
@@ -102,10 +111,28 @@ func (r *Request) settle(t *timetable.Timetable, c *Calendars) *timetable.Timeta
 	return t.By(c.Uses, c.Made, c.Memory).Keeping(kept)
 }
 
-// changed reports whether the plan before was made by other versions of the calendars.
+// changed reports whether the plan before was made by other versions of the calendars, or other blackouts.
 func (r *Request) changed(c *Calendars) bool {
-	return r.By != nil && len(r.By.Of) > 0 && !slices.Equal(r.By.Of, c.Of)
+	if r.By == nil {
+		return false
+	}
+	m := r.By.Memory
+	unplanned := r.By.Rules == "" && len(r.By.Of) == 0 && m != nil && m.Anew // see [Plan.Anew]
+	return r.By.Again || !unplanned && r.By.Rules != rulesOf(r.Blackouts) || len(r.By.Of) > 0 && !slices.Equal(r.By.Of, c.Of)
 }
+
+// rulesOf returns a hash of blackouts; "" of none.
+func rulesOf(all []job.Blackout) string {
+	if len(all) == 0 {
+		return ""
+	}
+	text, _ := json.Marshal(all) //workflowcheck:ignore // no workflow plans by blackouts; it cannot fail
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
+
+// heldOnly is [Plan.Rules] of a plan without blackouts that has occurrences which one held.
+const heldOnly = "held"
 
 // noted returns up to when what did not run has its entry.
 func (r *Request) noted(from time.Time) time.Time {
@@ -116,7 +143,7 @@ func (r *Request) noted(from time.Time) time.Time {
 }
 
 // annotate completes a plan that continues after a time, by the timetable with the calendars.
-func (p *Plan) annotate(t *timetable.Timetable, c *Calendars, from, noted time.Time) {
+func (p *Plan) annotate(t *timetable.Timetable, c *Calendars, from, noted time.Time, spread time.Duration) {
 	p.Calendars, p.Made, p.Memory, p.Noted = c.Of, c.Made, c.Memory, noted
 	p.extend(t)
 	if p.Covered = noted; len(p.Due) == 0 {
@@ -128,10 +155,11 @@ func (p *Plan) annotate(t *timetable.Timetable, c *Calendars, from, noted time.T
 	}
 	last := p.Due[len(p.Due)-1]
 	covered, all := t.Within(noted, last, mostNominal), t.Occurrences(begin.Add(time.Second), last)
-	for p.note(all, covered, from, noted); p.noteSize() > mostNoted && len(p.Due) > 2; p.note(all, covered, from, noted) {
+	closes := func(due time.Time) time.Time { return t.Closes(due, spread) }
+	for p.note(all, covered, from, noted, closes); p.noteSize() > mostNoted && len(p.Due) > 2; p.note(all, covered, from, noted, closes) {
 		p.Due, p.Done = p.Due[:max(2, len(p.Due)/2)], false
 	}
-	p.Late = t.Late(p.Due[len(p.Due)-1], mostLate)
+	p.Late, p.Held = t.Late(p.Due[len(p.Due)-1], mostLate)
 }
 
 // extend plans the occurrences of the next 24 hours, and of the next week as far as they are few. The timetable is asked
@@ -159,7 +187,7 @@ func (p *Plan) noteSize() int {
 
 // note says what calendars make of the occurrences after a time that run, and of those after another one, up to a third
 // one, that do not.
-func (p *Plan) note(all []calendars.Occurrence, covered, from, noted time.Time) {
+func (p *Plan) note(all []calendars.Occurrence, covered, from, noted time.Time, closes func(time.Time) time.Time) {
 	p.Notes, p.Off, p.Covered = nil, nil, covered
 	last := p.Due[len(p.Due)-1]
 	if last.Before(p.Covered) {
@@ -170,7 +198,7 @@ func (p *Plan) note(all []calendars.Occurrence, covered, from, noted time.Time) 
 		switch {
 		case o.Ran() && o.Due.After(last):
 		case o.Ran() && o.Due.After(from):
-			p.addNote(o)
+			p.addNote(o, closes(o.Due))
 		case o.Ran() || o.Nominal.After(p.Covered):
 		// one that a change of the calendars drops after its nominal time has no entry yet
 		case !o.Nominal.After(noted) && (!o.Nominal.Before(p.Made) || !noted.Before(p.Made)):
@@ -180,15 +208,19 @@ func (p *Plan) note(all []calendars.Occurrence, covered, from, noted time.Time) 
 	}
 }
 
-func (p *Plan) addNote(o *calendars.Occurrence) {
-	if n := noteOf(o); n.says() {
+func (p *Plan) addNote(o *calendars.Occurrence, closes time.Time) {
+	n := noteOf(o)
+	if n.Closes = closes; n.says() {
 		p.Notes = append(p.Notes, n)
 	}
 }
 
-// noteOf returns what calendars say of an occurrence.
+// noteOf returns what calendars and blackouts say of an occurrence.
 func noteOf(o *calendars.Occurrence) Note {
-	n := Note{Due: o.Due, Nominal: o.Nominal, Calendar: job.CalendarDayOf(o), Beyond: o.BeyondHorizon}
+	n := Note{
+		Due: o.Due, Nominal: o.Nominal, Calendar: job.CalendarDayOf(o), Beyond: o.BeyondHorizon,
+		Blackout: job.BlackoutOf(o), Held: o.HeldBy(),
+	}
 	if i := o.Identity(); i.Number != 0 {
 		n.Identity = &i
 	}
@@ -200,7 +232,7 @@ func (n *Note) ByCalendars() *job.ByCalendars {
 	if n == nil || n.Due.Equal(n.Nominal) && n.Calendar == nil && len(n.Beyond) == 0 {
 		return nil
 	}
-	by := &job.ByCalendars{Nominal: n.Nominal, BeyondHorizon: n.Beyond}
+	by := &job.ByCalendars{Nominal: n.Nominal, BeyondHorizon: n.Beyond, Blackout: n.Blackout}
 	if n.Calendar != nil {
 		by.Calendars = []job.CalendarDay{*n.Calendar}
 	}
@@ -215,11 +247,19 @@ func (p *Plan) addOff(o *calendars.Occurrence) bool {
 		if n == mostOff {
 			return false
 		}
-		p.Off = append(p.Off, Dropped{Outcome: job.OutcomeSkipped, Why: why, Calendar: by})
+		p.Off = append(p.Off, Dropped{Outcome: job.OutcomeSkipped, Why: why, Calendar: by, Blackout: job.BlackoutOf(o)})
 	}
 	p.Off[len(p.Off)-1].Add(o.Nominal)
 	return true
 }
+
+// holds reports whether the plan has an occurrence that a blackout made due later.
+func (p *Plan) holds() bool {
+	return len(p.Held) > 0 || slices.ContainsFunc(p.Notes, func(n Note) bool { return n.Held != nil })
+}
+
+// ByDays reports whether the plan was made by calendars or blackouts.
+func (p *Plan) ByDays() bool { return len(p.Calendars) > 0 || p.Rules != "" }
 
 // Note returns the note of the occurrence that is due then; nil if there is none.
 func (p *Plan) Note(due time.Time) *Note { return noteAt(p.Notes, due) }
@@ -298,6 +338,10 @@ func (by *ByCalendars) moved(move func(time.Time) time.Time) *ByCalendars {
 				Until: was.Until, Anew: was.Anew,
 				Early: movedIdentities(was.Early, move), Late: movedIdentities(was.Late, move),
 			}
+			for _, h := range was.Held {
+				h.Nominal, h.Due = move(h.Nominal), move(h.Due)
+				(*m).Held = append((*m).Held, h)
+			}
 		}
 	}
 	return &other
@@ -322,6 +366,13 @@ func (p *Plan) remembered() (all []time.Time) {
 			all = append(all, i.Nominal)
 		}
 	}
+	held := p.Held
+	if p.Memory != nil {
+		held = slices.Concat(held, p.Memory.Held)
+	}
+	for _, h := range held {
+		all = append(all, h.Nominal)
+	}
 	return all
 }
 
@@ -337,11 +388,20 @@ func (p *Plan) MemoryAt(at time.Time, early []calendars.Identity) *calendars.Mem
 	for _, n := range p.Notes {
 		switch {
 		case !n.Due.After(at):
+		case n.Held != nil && !n.Held.Due.After(at):
+			m.Held = append(m.Held, *n.Held)
 		case n.Identity != nil: // of an earlier month, perhaps
 			m.Late = append(m.Late, *n.Identity)
 		default:
 			late(calendars.Identity{Nominal: n.Nominal.UTC()})
 		}
+	}
+	for _, h := range p.Held {
+		if !h.Due.After(at) {
+			m.Held = append(m.Held, h)
+			continue
+		}
+		late(h.Identity)
 	}
 	for _, i := range p.Late {
 		if i.Number != 0 {
@@ -371,7 +431,7 @@ func (p *Plan) Undecide(nominal time.Time, known *calendars.Identity) {
 // what is decided, for a job that goes on by another schedule.
 func (p *Plan) Over(decided, now time.Time) Plan {
 	over := Plan{Done: true, Zone: p.Zone, Early: p.EarlyAt(decided)}
-	if len(p.Calendars)+len(over.Early) > 0 {
+	if p.ByDays() || len(over.Early) > 0 {
 		if now.After(decided) {
 			decided = now
 		}

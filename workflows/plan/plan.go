@@ -28,15 +28,17 @@ type Plan struct {
 
 	Released *Released `json:"released,omitempty"` // a pause has ended by itself; nothing else is set then
 
-	// by calendars; see [Request.AnswerBy]
+	// by calendars or blackouts; see [Request.AnswerBy]
 	Calendars []CalendarVersion    `json:"calendars,omitempty"`
 	Notes     []Note               `json:"notes,omitempty"`  // of Due
 	Off       []Dropped            `json:"off,omitempty"`    // what does not run, after Noted and up to Covered
 	Noted     time.Time            `json:"noted,omitzero"`   // what did not run up to here has its entry
 	Covered   time.Time            `json:"covered,omitzero"` // at most the last of Due
 	Late      []calendars.Identity `json:"late,omitempty"`   // nominally due up to the last of Due, and due later
+	Held      []calendars.Held     `json:"held,omitempty"`   // likewise, since blackouts hold them
 	Made      time.Time            `json:"made,omitzero"`    // see [Calendars], as is Memory
 	Memory    *calendars.Memory    `json:"memory,omitempty"`
+	Rules     string               `json:"rules,omitempty"` // a hash of the blackouts; "": there are none
 	Early     []calendars.Identity `json:"early,omitempty"` // decided ones that are nominally due later
 	// why a worker planned nothing: it could not read a calendar. Nothing else is set.
 	Unread string `json:"unread,omitempty"`
@@ -58,6 +60,7 @@ type Dropped struct {
 	Repeat  int         `json:"repeat,omitempty"` // number of the execution, if it is one that was cancelled
 
 	Calendar *job.CalendarDay `json:"calendar,omitempty"` // that dropped them; nil: none did
+	Blackout *job.BlackoutUse `json:"blackout,omitempty"` // likewise
 	Notes    []Note           `json:"notes,omitempty"`    // what calendars say of those that are listed
 }
 
@@ -119,7 +122,7 @@ func (d *Dropped) hasRoom(t time.Time) bool {
 
 // Until returns those that were due up to a time.
 func (d *Dropped) Until(t time.Time) *Dropped {
-	some := &Dropped{Outcome: d.Outcome, Why: d.Why, Repeat: d.Repeat, Calendar: d.Calendar}
+	some := &Dropped{Outcome: d.Outcome, Why: d.Why, Repeat: d.Repeat, Calendar: d.Calendar, Blackout: d.Blackout}
 	for due := range d.All() {
 		if !due.After(t) {
 			some.Add(due)
@@ -161,7 +164,7 @@ const maxSweep = 20_000
 func After(p *timetable.Timetable, t time.Time) Plan {
 	var out Plan
 	ahead := planAhead
-	if p.ByCalendars() {
+	if p.ByDays() {
 		ahead = 2 // see extend
 	}
 	for len(out.Due) < ahead {

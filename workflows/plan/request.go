@@ -35,9 +35,15 @@ type Request struct {
 	Keep    int           `json:"keep,omitempty"`    // of StepRelease: how many occurrences run that were held
 	AtOnce  int           `json:"atOnce,omitempty"`  // of StepRelease: how many of them at once
 
-	By *ByCalendars `json:"by,omitempty"` // nil: the job has no calendars
+	By *ByCalendars `json:"by,omitempty"` // nil: the job has neither calendars nor blackouts
 	// what is decided and nominally due after From, since calendars made it due earlier; see [Plan.EarlyAt]
 	Early []calendars.Identity `json:"early,omitempty"`
+
+	Blackouts []job.Blackout `json:"blackouts,omitempty"` // of the job, and then of its collection
+	Spread    time.Duration  `json:"spread,omitempty"`    // the flexible window of a job with blackouts
+
+	// of what is dropped, since a blackout has begun before it could run
+	Closed *job.BlackoutUse `json:"closed,omitempty"`
 }
 
 // A Step is what is planned.
@@ -51,6 +57,7 @@ const (
 	StepDrop    Step = "drop"    // see [Drop]
 	StepCatchUp Step = "catchUp" // see [Drop] and [MissedUntil]
 	StepRelease Step = "release" // see [Release]
+	StepLate    Step = "late"    // see [Release]: only the newest Keep are planned of those that are late into a blackout
 	StepSkipped Step = "skipped" // as StepAfter, and the skipped ones after SkipsNoted up to Until are dropped; From stays
 )
 
@@ -91,13 +98,20 @@ func (r *Request) answer(c *Calendars) (Plan, error) {
 	}
 	if c != nil {
 		p = r.settle(p, c)
-	} else if len(early) > 0 {
+	}
+	if !p.ByDays() && len(early) > 0 {
 		p = p.Except(early)
 	}
 	p = p.Without(moved(r.Skips, move), movedWindows(r.SkipWindows, move)...)
 	out, noted := r.step(p, from), move(r.SkipsNoted)
+	if out.Dropped != nil {
+		out.Dropped.Blackout = r.Closed
+	}
 	if c != nil {
-		out.annotate(p, c, from, r.noted(from))
+		out.annotate(p, c, from, r.noted(from), r.Spread)
+		if out.Rules = rulesOf(r.Blackouts); out.Rules == "" && out.holds() {
+			out.Rules = heldOnly
+		}
 	} else if len(early) > 0 { // for readers of the job
 		out.Memory = &calendars.Memory{Until: from, Early: early}
 	}
@@ -148,7 +162,7 @@ func (r *Request) answer(c *Calendars) (Plan, error) {
 
 // timetable returns the timetable of a request, of nominal times if there are calendars.
 func (r *Request) timetable(c *Calendars) (*timetable.Timetable, error) {
-	d := &job.Definition{StartTime: r.StartTime, Recurrence: r.Recurrence, Local: r.Local}
+	d := &job.Definition{StartTime: r.StartTime, Recurrence: r.Recurrence, Local: r.Local, Blackouts: r.Blackouts}
 	if c == nil {
 		return timetable.Of(d, r.Created)
 	}
@@ -165,7 +179,7 @@ func (r *Request) step(p *timetable.Timetable, from time.Time) Plan {
 		return Drop(p, from, r.Until, r.Outcome, r.Why)
 	case StepCatchUp:
 		return Drop(p, from, MissedUntil(p, from, r.Now, r.Window), r.Outcome, r.Why)
-	case StepRelease:
+	case StepRelease, StepLate:
 		return Release(p, from, r.Until, r.Keep, r.Outcome, r.Why)
 	default:
 		return After(p, from)

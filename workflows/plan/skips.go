@@ -257,7 +257,7 @@ func (p *Plan) noteSkipped(t *timetable.Timetable) {
 		all := t.Occurrences(due, due)
 		for i := range all {
 			if all[i].Ran() {
-				p.addNote(&all[i])
+				p.addNote(&all[i], time.Time{})
 			}
 		}
 	}

@@ -353,6 +353,12 @@ func (c *collection) put(ctx workflow.Context, r workflows.PutRequest) (job.Coll
 		if err != nil {
 			return workflows.Refuse(workflows.ErrTypeInvalid, err.Error())
 		}
+		switch {
+		case r.KeepBlackouts:
+			r.Properties.Blackouts = c.Properties.Blackouts
+		case len(r.Properties.Blackouts) == 0:
+			r.Properties.Blackouts = nil
+		}
 		r.Disabling = c.Disabling
 		if r.Properties.State != c.Properties.State { // by somebody who promises nothing
 			r.Disabling, c.Recover = nil, nil
@@ -379,6 +385,7 @@ func (c *collection) replace(to job.Collection) {
 	before, after := notification.Rules(c.Properties.Notifications), notification.Rules(to.Properties.Notifications)
 	same := reflect.DeepEqual(before, after) //workflowcheck:ignore // of types without maps it is deterministic
 	same = same && c.Properties.FlexibleWindow == to.Properties.FlexibleWindow
+	same = same && reflect.DeepEqual(c.Properties.Blackouts, to.Properties.Blackouts) //workflowcheck:ignore // likewise
 	c.Collection, c.other = to, c.sizeWith(&to)
 	if !same || wasDisabled != c.disabled() {
 		c.State++

@@ -121,7 +121,7 @@ func (c *collection) confirmStarted(ctx workflow.Context, started []workflows.Re
 // forJobs returns what jobs have to know of the collection.
 func (c *collection) forJobs() workflows.CollectionState {
 	s := workflows.CollectionState{Generation: c.Generation, Disabled: c.disabled(), Rules: notification.Rules(c.Properties.Notifications),
-		FlexibleWindow: c.Properties.FlexibleWindow}
+		FlexibleWindow: c.Properties.FlexibleWindow, Blackouts: c.Properties.Blackouts}
 	if s.Disabled {
 		s.Pause = c.Disabling
 	} else {

@@ -73,7 +73,7 @@ func (r *Raiser) Ended(ctx workflow.Context, e *job.ExecutionEnd) {
 
 // Dropped raises the event of occurrences that did not run.
 func (r *Raiser) Dropped(ctx workflow.Context, d *plan.Dropped) {
-	if !d.Outcome.Missed() || job.AskedFor(d.Why) { // the caller that changed the job has the answer
+	if !d.Outcome.Missed() || job.AskedFor(d.Why) || d.Blackout != nil { // the caller that changed the job has the answer
 		return
 	}
 	a := notification.Alert{Event: job.EventMissed, Outcome: d.Outcome, Count: d.Count, First: d.First, Last: d.Last}

@@ -106,7 +106,8 @@ type Input struct {
 	Compared  Compares        `json:"compared,omitzero"` // comparisons of secrets
 	Pruning   *job.Pruning    `json:"pruning,omitempty"` // of a pruned job
 	// of the collection; see [job.CollectionProperties]
-	FlexibleWindow job.Duration `json:"flexibleWindow,omitempty"`
+	FlexibleWindow job.Duration   `json:"flexibleWindow,omitempty"`
+	Blackouts      []job.Blackout `json:"blackouts,omitempty"` // likewise, beside the job's own
 	// backfills, oldest first: the last few that have ended, and the one that has not
 	Backfills []plan.Backfill `json:"backfills,omitempty"`
 	// failures in a row that disableAfter does not count: before the job was enabled again, or ended by a change
@@ -138,6 +139,7 @@ type Waiting struct {
 	Attempts int `json:"attempts,omitempty"`
 	// of an occurrence that is known by its number in the month, and not by its nominal time
 	Identity *calendars.Identity `json:"identity,omitempty"`
+	Held     *calendars.Held     `json:"held,omitempty"` // see [plan.Note]
 	// of the action's last attempt that failed, at most [job.MaxError] bytes
 	Error    string    `json:"error,omitempty"`
 	ErrorEnd time.Time `json:"errorEnd,omitzero"` // when that attempt ended
@@ -169,7 +171,7 @@ func New(k job.Key, d job.Definition, registration int, c workflows.CollectionSt
 	return NewBy(k, d, registration, c, now, nil)
 }
 
-// NewBy is [New] for a job with calendars, which are nil for one that has none.
+// NewBy is [New] for a job that may have calendars, which are nil for one that has none.
 func NewBy(
 	k job.Key, d job.Definition, registration int, c workflows.CollectionState, now time.Time, by *plan.Calendars,
 ) (Input, error) {
@@ -178,7 +180,7 @@ func NewBy(
 		Generation: registration, Registration: registration,
 		Collection: c.Generation, CollectionDisabled: c.Disabled, Alerts: alerts.State{Inherited: c.Rules},
 	}
-	in.FlexibleWindow = c.FlexibleWindow
+	in.FlexibleWindow, in.Blackouts = c.FlexibleWindow, c.Blackouts
 	if c.Pause != nil {
 		in.CollectionPause = c.Pause
 		if c.Pause.Holds() && d.State == job.StateEnabled {
@@ -187,7 +189,11 @@ func NewBy(
 	}
 	in.Decided = in.Created.Add(-time.Second)
 	first := plan.Request{Created: in.Created, StartTime: d.StartTime, Recurrence: d.Recurrence, Local: d.Local, Step: plan.StepFirst, From: in.Decided}
+	first.Blackouts, first.Spread = in.AllBlackouts(), in.SpreadByDays()
 	var err error
+	if by == nil && in.ByDays() {
+		by = new(plan.Calendars)
+	}
 	if by != nil {
 		by.Made = in.Created
 		in.Plan, err = first.AnswerBy(*by)
@@ -210,17 +216,51 @@ func (in *Input) Begin() time.Time {
 	if !ok || !in.Active() {
 		return time.Time{}
 	}
-	return next.Add(in.Delay() - in.LeadTime())
+	return next.Add(in.DelayOf(next) - in.LeadTime())
+}
+
+// ByDays reports whether calendars or blackouts say when the job runs.
+func (in *Input) ByDays() bool {
+	return in.Definition.ByDays() || len(in.Blackouts) > 0 || in.Plan.Rules != ""
+}
+
+// AllBlackouts returns the blackouts of the job, and then those of its collection.
+func (in *Input) AllBlackouts() []job.Blackout {
+	if len(in.Blackouts) == 0 {
+		return in.Definition.Blackouts
+	}
+	return job.AllBlackouts(in.Definition.Blackouts, in.Blackouts)
+}
+
+// SpreadByDays returns the flexible window of a job with blackouts, in which no run of it may start; 0 of another one.
+func (in *Input) SpreadByDays() time.Duration {
+	if len(in.Definition.Blackouts)+len(in.Blackouts) == 0 {
+		return 0
+	}
+	return in.window()
+}
+
+// window returns the flexible window of the job or of its collection.
+func (in *Input) window() time.Duration {
+	window := cmp.Or(in.Definition.FlexibleWindow, in.FlexibleWindow)
+	if window == "" {
+		return 0
+	}
+	return window.Value()
+}
+
+// DelayOf is [Input.Delay] of an occurrence: its window ends before a blackout begins.
+func (in *Input) DelayOf(due time.Time) time.Duration {
+	if n := in.Plan.Note(due); n != nil && !n.Closes.IsZero() {
+		return job.Spread(in.Key, min(in.window(), n.Closes.Sub(due)))
+	}
+	return in.Delay()
 }
 
 // Delay returns how long after its due time an occurrence is to start, by the flexible window of the job or of its
 // collection.
 func (in *Input) Delay() time.Duration {
-	window := cmp.Or(in.Definition.FlexibleWindow, in.FlexibleWindow)
-	if window == "" {
-		return 0
-	}
-	return job.Spread(in.Key, window.Value())
+	return job.Spread(in.Key, in.window())
 }
 
 // Snapshot returns the job for readers, without secrets.
@@ -247,7 +287,7 @@ func (in *Input) Snapshot() job.Job {
 	case in.Pruning != nil:
 		s.Reason = in.Pruning.Why()
 	case !ok && in.Plan.Done:
-		s.Reason = in.Definition.WhyOver(in.Created, in.Started)
+		s.Reason = in.Definition.Under(in.Blackouts).WhyOver(in.Created, in.Started)
 	case in.Unread != "" && in.Active():
 		s.Reason = job.WhyUnread(in.Unread)
 	case in.Behind != "" && in.Active():
@@ -263,7 +303,7 @@ func (in *Input) Snapshot() job.Job {
 		Registration: in.Registration, Numbered: in.Numbered,
 		Started: in.Started, Decided: in.Decided, CollectionDisabled: in.CollectionDisabled, DisabledBy: in.DisabledBy,
 		CollectionPause: in.CollectionPause, Held: in.Held, Pruning: in.Pruning, Backfills: in.backfills(),
-		Made: in.Plan.Made, Memory: in.Plan.Memory,
+		Made: in.Plan.Made, Memory: in.Plan.Memory, SharedBlackouts: in.Blackouts,
 	}
 }
 

@@ -31,7 +31,7 @@ func (in *Input) Outline() job.Outline {
 		zone = *in.Plan.Zone
 	}
 	return job.Outline{
-		Zones: zone.Release, ZoneRules: zone.Rules, Made: in.Plan.Made,
+		Zones: zone.Release, ZoneRules: zone.Rules, Made: in.Plan.Made, Blackouts: in.AllBlackouts(),
 		Created: in.Created, StartTime: d.StartTime, Recurrence: d.Recurrence, Irregular: in.Irregular, Skips: in.Skips,
 		SkipWindows: in.SkipWindows, Delay: in.Delay(),
 		// A final job is inactive too, but its timetable says so, unless it ends by a count; so most need no update.

@@ -32,6 +32,7 @@ type definition struct {
 	onFailure             string
 	disableAfter          string
 	flexible              string
+	blackouts             []string
 
 	set      flags.Set
 	reading  *client.RecurrenceReading // of --every; nil if that is a number and a unit
@@ -79,6 +80,8 @@ func (d *definition) groups() []flags.Group {
 			{Flag: "catch-up", Value: text("duration", &d.catchUp), Help: "How far back missed runs are caught up, such as PT1H."},
 			{Flag: "flexible-window", Value: text("duration", &d.flexible),
 				Help: "Within what time after it is due a run starts, such as 5m, by a hash of the name; 0s: at once."},
+			{Flag: "blackout", Value: flags.Lines("blackout", &d.blackouts),
+				Help: "Time in which nothing starts, such as \"night 22:00-06:00 runAtEnd\" or \"freeze 2026-12-18..2027-01-06 skip\"; none: at any time. It can be given several times."},
 			{Flag: "overlap", Value: flags.NewValue("policy", "", func(t string) error { d.overlap = t; return nil },
 				"BufferOne", "Skip", "AllowAll"), Help: "What happens while a run lasts: BufferOne, Skip or AllowAll."},
 		}},
@@ -239,7 +242,7 @@ func (d *definition) schedule(t tree) error {
 			errs = append(errs, putList(t, s, memberOf(flag), *list))
 		}
 	}
-	return errors.Join(append(errs, d.monthly(t), d.putNotation(t))...)
+	return errors.Join(append(errs, d.monthly(t), d.putNotation(t), d.putBlackouts(t))...)
 }
 
 func (d *definition) putEvery(t tree) error {

@@ -19,6 +19,7 @@ import (
 type runOptions struct {
 	selection
 	wait   bool
+	force  bool
 	within time.Duration
 }
 
@@ -28,6 +29,8 @@ func newRun(getenv base.Lookup) *cobra.Command {
 	group.Settings = append(group.Settings,
 		&flags.Setting{Flag: "wait", Short: "w", Value: flags.Bool(&o.wait),
 			Help: "Wait for the end, tell each attempt, and exit with 1 unless all succeeded."},
+		&flags.Setting{Flag: "force", Value: flags.Bool(&o.force),
+			Help: "Also in a blackout of the job or of its job collection; of one job."},
 		&flags.Setting{Flag: "within", Value: flags.Duration(&o.within, time.Second, 100*24*time.Hour),
 			Help: "How long --wait waits at most. The run itself goes on."})
 	return base.Command(&cobra.Command{
@@ -57,8 +60,15 @@ func runRun(ctx context.Context, s *base.Session, o *runOptions, args []string) 
 		w := waiter{s: s, within: o.within, patience: patience}
 		finish = func(r result) result { return w.ended(ctx, r) }
 	}
+	if o.force && (len(names) != 1 || o.dryRun) {
+		return exit.With(exit.Usage, errors.New("--force runs one job: name it, without --dry-run"))
+	}
 	if len(names) == 1 && !o.dryRun {
-		execution, err := s.Client.RunJob(ctx, names[0].Collection, names[0].Job)
+		run := s.Client.RunJob
+		if o.force {
+			run = s.Client.ForceRun
+		}
+		execution, err := run(ctx, names[0].Collection, names[0].Job)
 		if err != nil {
 			return s.Missing(ctx, names[0], err)
 		}

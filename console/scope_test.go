@@ -189,8 +189,6 @@ type principal struct {
 // A caller with a role in one resource group sees that, and no button that would be refused, and nothing of the others.
 func TestRolesInAGroupCountThere(t *testing.T) {
 	t.Parallel()
-	m := new(apitest.Memory)
-	inGroups(t, m, "", azure+"/billing")
 	groups := map[string]string{"/console": "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/default", billing: ofBilling}
 	for of, p := range map[string]principal{
 		"a reader of one":                       {access.Reader, ofBilling},
@@ -201,6 +199,8 @@ func TestRolesInAGroupCountThere(t *testing.T) {
 	} {
 		t.Run(of, func(t *testing.T) {
 			t.Parallel()
+			m := new(apitest.Memory)
+			inGroups(t, m, "", azure+"/billing")
 			scope, err := access.ParseScope(p.scope, access.Defaults{})
 			require.NoError(t, err)
 			who := &access.Principal{Kind: access.KindToken, Name: "me", Grant: access.Grant{Role: p.role, Scope: scope}}

@@ -71,6 +71,16 @@ var probes = map[string]probe{
 	"RecurrenceText text": func(n int) (string, string, string) {
 		return http.MethodPost, "/readRecurrence", `{"text":"` + strings.Repeat(" ", max(n-9, 0)) + `every day"}`
 	},
+	"RecurrenceText calendars": func(n int) (string, string, string) {
+		return http.MethodPost, "/readRecurrence", `{"text":"every day","calendars":[` + strings.TrimSuffix(strings.Repeat(`"SE",`, n), ",") + `]}`
+	},
+	"RecurrencePreview calendars": func(n int) (string, string, string) {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf(`"c%d":{"weekendDays":[]}`, i))
+		}
+		return http.MethodPost, "/previewRecurrence", `{"calendars":{` + strings.Join(all, ",") + `}}`
+	},
 	"RecurrencePreview take": func(n int) (string, string, string) {
 		return http.MethodPost, "/previewRecurrence", fmt.Sprintf(`{"take":%d}`, n)
 	},

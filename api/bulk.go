@@ -81,7 +81,31 @@ func (s *server) previewBulk(c *gin.Context, k job.CollectionKey) error {
 		return &job.Error{Kind: job.KindInvalid, Code: "TooManyJobs", Message: fmt.Sprintf(
 			"The names of %d jobs are too long to be selected together; select fewer.", len(jobs))}
 	}
+	if b.Held {
+		s.addHeld(c.Request.Context(), k, &answered, promise)
+	}
 	return answer.JSON(c, http.StatusOK, answered)
+}
+
+// addHeld adds what is held of each job that changes. Of jobs that are disabled without more, nothing is: then it has what
+// does not run.
+func (s *server) addHeld(ctx context.Context, k job.CollectionKey, b *resource.BulkPreview, promise *job.Promise) {
+	var p job.Promise
+	if promise != nil {
+		p = *promise
+	}
+	state := job.StateEnabled
+	if b.Action == job.BulkDisable {
+		if state = job.StateDisabled; !p.Holds() {
+			p.Recover = job.RecoverNone
+		}
+	}
+	held, errs := s.scheduler.PreviewStates(ctx, k, b.Changing(), state, p)
+	for i := range held {
+		if errs[i] == nil {
+			b.SetHeld(i, &held[i])
+		}
+	}
 }
 
 func nonEmpty(text string) []string {

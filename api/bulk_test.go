@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"almanac/api"
 	"almanac/job"
 	"almanac/job/listing"
+	"almanac/job/preview"
 )
 
 // suffix makes the names of the later of many jobs long, and hard to compress.
@@ -200,6 +202,33 @@ func TestABulkPauseLeavesDisabledJobsAlone(t *testing.T) {
 	} {
 		require.Equal(t, want, answered.Jobs[i].Effect+" "+answered.Jobs[i].Reason, answered.Jobs[i].Name)
 	}
+}
+
+func TestAPreviewOfAPauseOfManyJobsSaysWhatItHolds(t *testing.T) {
+	t.Parallel()
+	f, _ := many(300)
+	var asked []job.Promise
+	f.previewState = func(_ context.Context, k job.Key, s job.State, p job.Promise) (preview.Held, error) {
+		require.Equal(t, job.StateDisabled, s)
+		asked = append(asked, p)
+		if k.Name == "job001" {
+			return preview.Held{}, job.NotFound("x", "y")
+		}
+		return preview.Held{Count: 3, Runs: 1, AtOnce: 1, Occurrences: []preview.HeldOccurrence{{Due: at("2026-01-02T00:00:00Z")}, {Due: at("2026-01-03T00:00:00Z"), Runs: true}}}, nil
+	}
+	h := api.New(f, api.Options{Now: func() time.Time { return at("2026-01-01T00:00:00Z") }})
+	got := send(h, http.MethodPost, "/jobCollections/c/bulkPreview", `{"action":"disable","names":["a"],"until":"2026-01-05T00:00:00Z","recover":"latest","held":true}`)
+	require.Equal(t, http.StatusOK, got.status, got.body)
+	require.Len(t, asked, 300, "of all jobs that change")
+	require.Equal(t, job.RecoverLatest, asked[0].Recover)
+	const one = `"held":{"held":3,"runs":1,"leftOut":2,"atOnce":1,"occurrences":[{"expectedExecutionTime":"2026-01-02T00:00:00Z","runs":false}]}`
+	require.Equal(t, 299, strings.Count(got.body, one), "none of the one that did not answer")
+	got = send(h, http.MethodPost, "/jobCollections/c/bulkPreview", `{"action":"disable","names":["a"]}`)
+	require.NotContains(t, got.body, `"held"`)
+	require.Len(t, asked, 300)
+	send(h, http.MethodPost, "/jobCollections/c/bulkPreview", `{"action":"disable","names":["a"],"held":true}`)
+	require.Equal(t, job.RecoverNone, asked[300].Recover, "what does not run")
+	require.Equal(t, http.StatusBadRequest, send(h, http.MethodPost, "/jobCollections/c/bulkPreview", `{"action":"run","names":["a"],"held":true}`).status)
 }
 
 func TestAPreviewOfEnablingManyJobsSaysWhichRunAtOnce(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"almanac/api"
 	"almanac/job"
 	"almanac/job/listing"
+	daysoff "almanac/recurrence/calendars"
 )
 
 // changing returns an API on Monday, 5 January 2026 with a job that runs at 02:30 every day in Stockholm.
@@ -93,4 +94,31 @@ func TestAPreviewOfAChangeIsAnsweredThoughTheOtherJobsCannotBeRead(t *testing.T)
 	require.Equal(t, []string{"", "c"}, asked)
 	require.NotContains(t, got.body, "others")
 	require.NotContains(t, got.body, "asOf")
+}
+
+func TestAPreviewOfAChangeSaysWhatCalendarsMove(t *testing.T) {
+	t.Parallel()
+	f := &fake{
+		job: func(_ context.Context, k job.Key) (job.Job, error) {
+			j := daily(t, k)
+			j.Created, j.Decided, j.Definition.State = at("2025-12-01T00:00:00Z"), at("2026-01-05T01:30:00Z"), job.StateEnabled
+			j.Definition.StartTime, j.Definition.Recurrence = job.NewTime(at("2025-12-01T01:30:00Z")), &job.Recurrence{Frequency: "day", Interval: 1}
+			return j, nil
+		},
+		calendarUses: func(_ job.CollectionKey, r *job.Recurrence) ([]daysoff.Use, error) {
+			if !r.ByCalendars() {
+				return nil, nil
+			}
+			return r.Uses([]job.KeptCalendar{{Version: 2, Calendar: job.Calendar{WeekendDays: []string{}, Days: []job.NamedDay{{Date: "2026-01-06", Name: "Trettondedag jul"}}}}})
+		},
+		forecast: func(context.Context, listing.Scope, listing.ForecastQuery) (listing.Forecast, error) {
+			return listing.Forecast{}, nil
+		},
+	}
+	h := api.New(f, api.Options{Now: func() time.Time { return at("2026-01-05T12:00:00Z") }})
+	got := send(h, http.MethodPost, "/jobCollections/c/jobs/j/previewChange?take=2", `{"properties":{"action":{"type":"Https","request":{"method":"GET","uri":"https://example.com/"}},`+
+		`"startTime":"2025-12-01T01:30:00","recurrence":{"frequency":"day","calendars":[{"name":"SE"}]}}}`)
+	require.Equal(t, http.StatusOK, got.status, got.body)
+	require.Contains(t, got.body, `"adjustments":[{"change":"skipped","nominalTime":"2026-01-06T01:30:00Z","count":1,"text":"skipped because SE has Trettondedag jul",`+
+		`"reason":"SE has Trettondedag jul","calendars":[{"name":"SE","version":2,"day":"Trettondedag jul"}]}]`)
 }

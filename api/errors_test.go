@@ -19,6 +19,7 @@ import (
 	"almanac/job"
 	"almanac/job/listing"
 	"almanac/job/preview"
+	daysoff "almanac/recurrence/calendars"
 )
 
 func failing(err error) *fake {
@@ -128,6 +129,7 @@ func TestEveryCallReportsItsFailure(t *testing.T) {
 		skip:           func(context.Context, job.Key, job.SkipRequest) (job.Job, error) { return job.Job{}, err },
 		backfill:       func(context.Context, job.Key, job.BackfillRequest) (job.Job, error) { return job.Job{}, err },
 		changeBackfill: func(context.Context, job.Key, string, job.BackfillAction) (job.Job, error) { return job.Job{}, err },
+		calendarUses:   func(job.CollectionKey, *job.Recurrence) ([]daysoff.Use, error) { return nil, err },
 		previewBackfill: func(context.Context, job.Key, job.BackfillRequest) (job.BackfillPreview, error) {
 			return job.BackfillPreview{}, err
 		},

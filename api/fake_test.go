@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -80,10 +81,19 @@ type fake struct {
 	calendars         func(ctx context.Context, scope job.CollectionKey, p listing.Page) ([]job.KeptCalendar, string, error)
 	putCalendar       func(ctx context.Context, k job.CalendarKey, c job.Calendar) (job.KeptCalendar, bool, error)
 	deleteCalendar    func(ctx context.Context, k job.CalendarKey) error
+	calendarUses      func(k job.CollectionKey, r *job.Recurrence) ([]daysoff.Use, error)
 }
 
-func (f *fake) CalendarUses(context.Context, job.CollectionKey, *job.Recurrence) ([]daysoff.Use, error) {
-	return nil, nil
+func (f *fake) CalendarUses(_ context.Context, k job.CollectionKey, r *job.Recurrence) ([]daysoff.Use, error) {
+	if f.calendarUses == nil {
+		return noDayOff(r)
+	}
+	return f.calendarUses(k, r)
+}
+
+// noDayOff returns the calendars of a recurrence, with no day off.
+func noDayOff(r *job.Recurrence) ([]daysoff.Use, error) {
+	return r.Uses(slices.Repeat([]job.KeptCalendar{{Version: 1, Calendar: job.Calendar{WeekendDays: []string{}}}}, len(r.CalendarNames())))
 }
 
 func (f *fake) Calendar(ctx context.Context, k job.CalendarKey) (job.KeptCalendar, error) {
@@ -281,6 +291,16 @@ func (f *fake) PreviewBackfill(ctx context.Context, k job.Key, r job.BackfillReq
 
 func (f *fake) PreviewState(ctx context.Context, k job.Key, s job.State, p job.Promise) (preview.Held, error) {
 	return f.previewState(ctx, k, s, p)
+}
+
+func (f *fake) PreviewStates(
+	ctx context.Context, k job.CollectionKey, names []string, s job.State, p job.Promise,
+) ([]preview.Held, []error) {
+	held, errs := make([]preview.Held, len(names)), make([]error, len(names))
+	for i, name := range names {
+		held[i], errs[i] = f.previewState(ctx, k.Job(name), s, p)
+	}
+	return held, errs
 }
 
 func (f *fake) PreviewCollectionState(

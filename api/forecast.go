@@ -20,7 +20,6 @@ import (
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/job/listing"
-	daysoff "almanac/recurrence/calendars"
 )
 
 // Forecasts count what comes due, for a [Scheduler].
@@ -67,30 +66,16 @@ func (s *server) postForecast(c *gin.Context) error {
 			}},
 		}
 	}
-	uses, err := s.usesIn(c.Request.Context(), scope, p.Definition.Recurrence)
+	result, err := s.previewIn(c.Request.Context(), scope, &p)
 	if err != nil {
 		return err
 	}
-	result := p.RunBy(uses)
 	if result.Error != nil {
 		answer.Error(c, http.StatusBadRequest, *result.Error)
 		return nil
 	}
 	q.Times = result.Occurrences
 	return s.replyForecast(c, scope, q, &result.Done)
-}
-
-// usesIn reads the calendars that a recurrence of a job in a scope names; nil if it names none. Only a job collection has
-// all that a job may name.
-func (s *server) usesIn(ctx context.Context, scope listing.Scope, r *job.Recurrence) ([]daysoff.Use, error) {
-	if !r.ByCalendars() {
-		return nil, nil
-	}
-	if scope.Collection == "" {
-		return nil, job.NoCalendars("the names of calendars mean something in a job collection: ask at its path")
-	}
-	k := job.CollectionKey{Subscription: scope.Subscription, ResourceGroup: scope.ResourceGroup, Name: scope.Collection}
-	return s.scheduler.CalendarUses(ctx, k, r)
 }
 
 // replyForecast answers with a forecast. done is whether no occurrence follows those of a definition; nil if there is

@@ -38,6 +38,7 @@ import (
 	"almanac/job/notification"
 	"almanac/job/presence"
 	"almanac/job/preview"
+	daysoff "almanac/recurrence/calendars"
 )
 
 // A contract is the OpenAPI description, against which answers are checked.
@@ -157,6 +158,10 @@ func (m *backend) scheduler(t testing.TB) *fake {
 	}
 	operation := job.Operation{ID: "o1", Done: m.finished}
 	return &fake{
+		calendarUses: func(_ job.CollectionKey, r *job.Recurrence) ([]daysoff.Use, error) {
+			uses, err := noDayOff(r)
+			return uses, cmp.Or(m.err, err)
+		},
 		putCollection: func(_ context.Context, c job.Collection) (job.Collection, bool, error) {
 			return c, m.created, m.err
 		},

@@ -22,6 +22,10 @@ import (
 type Pauses interface {
 	// PreviewState returns which occurrences of a job would be held, or are held, and what would become of them.
 	PreviewState(ctx context.Context, k job.Key, s job.State, p job.Promise) (preview.Held, error)
+	// PreviewStates returns that for some jobs of a collection, in their order.
+	PreviewStates(
+		ctx context.Context, k job.CollectionKey, names []string, s job.State, p job.Promise,
+	) ([]preview.Held, []error)
 	// PreviewCollectionState returns that for the jobs of a collection.
 	PreviewCollectionState(
 		ctx context.Context, k job.CollectionKey, s job.CollectionState, p job.Promise,

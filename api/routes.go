@@ -171,6 +171,8 @@ func (s *server) collectionRoutes() []endpoint {
 			atOrBelow(access.ReadJobs), mergedUntil, s.errors.Handle(s.listUpcoming)},
 		{inGroup, get, collection + summaries, "Search and sort the jobs of a job collection",
 			atOrBelow(access.ReadJobs), searched, s.errors.Handle(s.listSummaries)},
+		{inGroup, post, collection + previewPath, "List when a job of a job collection would run", atOrBelow(access.Preview), body,
+			s.errors.Handle(s.previewRecurrence)},
 		{inGroup, post, collection + "/bindOwner", "Put an owner of job files on record", at(access.WriteJobs), body,
 			to(s.bindOwner)},
 		{inGroup, get, collection + "/digests", "List the digests of the jobs of a job collection", atOrBelow(access.ReadJobs), tokens,

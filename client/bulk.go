@@ -34,6 +34,8 @@ type BulkQuestion struct {
 	Until   Time    `json:"until,omitempty"`
 	Recover Recover `json:"recover,omitempty"`
 	AtOnce  int     `json:"atOnce,omitempty"`
+
+	Held bool `json:"held,omitempty"` // what that holds is asked of each job
 }
 
 // A BulkPreview is what an action would do.
@@ -56,6 +58,7 @@ type BulkJob struct {
 	RunsAtOnce        bool      `json:"runsAtOnce,omitempty"`
 	NextExecutionTime time.Time `json:"nextExecutionTime,omitzero"`
 	Reason            string    `json:"reason,omitempty"`
+	Held              *Held     `json:"held,omitempty"` // of one that changes, with its first occurrence; nil: it is not known
 }
 
 // A BulkResult is the result for one job.

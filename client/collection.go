@@ -84,6 +84,13 @@ func (c *Client) PutCollection(
 	return collectionOf(send[Collection](ctx, c, http.MethodPut, c.collectionAt(name), of, conditions))
 }
 
+// PutCollectionBody is [Client.PutCollection] for any body, such as a [encoding/json.RawMessage].
+func (c *Client) PutCollectionBody(
+	ctx context.Context, name string, body any, conditions ...Condition,
+) (Collection, error) {
+	return collectionOf(send[Collection](ctx, c, http.MethodPut, c.collectionAt(name), body, conditions))
+}
+
 // PatchCollection changes parts of a job collection. Objects of the patch merge member by member, null removes a member,
 // and lists and plain values replace what was there.
 func (c *Client) PatchCollection(

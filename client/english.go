@@ -9,6 +9,8 @@ import (
 type RecurrenceText struct {
 	Text     string `json:"text"`
 	TimeZone string `json:"timeZone,omitempty"` // of a text that names none
+
+	Calendars []string `json:"calendars,omitempty"` // names of those that a text may mean which names none
 }
 
 // RecurrenceReadings are what a text means as a recurrence: one reading, or several if it is ambiguous.

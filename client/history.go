@@ -69,8 +69,8 @@ type BlackoutReason struct {
 // A CalendarReason is a calendar in a version, and the day in it that moved or skipped an occurrence.
 type CalendarReason struct {
 	Name    string `json:"name"`
-	Version int    `json:"version"`
-	Day     string `json:"day,omitempty"` // "" if the job runs only on days of the calendar
+	Version int    `json:"version,omitempty"` // 0 for one that was in a request
+	Day     string `json:"day,omitempty"`     // "" if the job runs only on days of the calendar
 }
 
 // History returns the history of a job, newest first: an entry for every attempt, and for every occurrence that was not

@@ -51,7 +51,7 @@ var types = map[string]any{
 	"Backfill": client.Backfill{}, "BackfillPreview": client.BackfillPreview{},
 	"JobTrial": client.Trial{}, "WorkerList": client.Workers{}, "Worker": client.Worker{}, "TimeSpan": client.TimeSpan{}, "JobSummary": client.Summary{}, "JobDigest": client.Digest{}, "Owner": client.Owner{}, "BulkQuestion": client.BulkQuestion{}, "BulkPreview": client.BulkPreview{}, "BulkJob": client.BulkJob{}, "BulkResult": client.BulkResult{}, "JobChangePreview": client.ChangePreview{}, "JobChangeRun": client.ChangeRun{}, "Forecast": client.Forecast{}, "ForecastStep": client.ForecastStep{}, "ForecastSecond": client.ForecastSecond{},
 	"ForecastFullest": client.ForecastFullest{}, "ForecastCount": client.ForecastCount{}, "RerunResult": client.Rerun{}, "UpcomingDefinition": client.Upcoming{}, "OperationStatus": client.Operation{},
-	"RecurrencePreview": client.Preview{}, "RecurrencePreviewResult": client.PreviewResult{},
+	"RecurrencePreview": client.Preview{}, "RecurrencePreviewResult": client.PreviewResult{}, "RecurrenceAdjustment": client.Adjustment{},
 	"CalendarDefinition": client.Calendar{}, "CalendarProperties": client.CalendarProperties{}, "CalendarDay": client.CalendarDay{}, "CalendarStatus": client.CalendarStatus{}, "CalendarReason": client.CalendarReason{}, "Blackout": client.Blackout{}, "BlackoutReason": client.BlackoutReason{}, "CalendarPeriod": client.CalendarPeriod{},
 	"RecurrenceText": client.RecurrenceText{}, "RecurrenceReadings": client.RecurrenceReadings{}, "RecurrenceReading": client.RecurrenceReading{},
 	"Subscription": client.Subscription{}, "ResourceGroup": client.ResourceGroup{}, "ResourceGroupProperties": client.ResourceGroupProperties{},
@@ -349,12 +349,15 @@ var calls = map[string]func(context.Context, *client.Client) error{
 		return second(c.ReadRecurrence(ctx, client.RecurrenceText{}))
 	},
 	"Recurrence_Preview": func(ctx context.Context, c *client.Client) error { return second(c.Preview(ctx, client.Preview{})) },
-	"Service_Index":      func(ctx context.Context, c *client.Client) error { return second(c.Index(ctx)) },
-	"Service_Health":     func(ctx context.Context, c *client.Client) error { return second(c.Health(ctx)) },
-	"Service_Readiness":  func(ctx context.Context, c *client.Client) error { return second(c.Ready(ctx)) },
-	"Service_Metrics":    func(ctx context.Context, c *client.Client) error { return second(c.Metrics(ctx)) },
-	"Service_JobSchema":  func(ctx context.Context, c *client.Client) error { return second(c.JobSchema(ctx)) },
-	"Service_OpenAPI":    func(ctx context.Context, c *client.Client) error { return second(c.OpenAPI(ctx)) },
+	"JobCollections_PreviewRecurrence": func(ctx context.Context, c *client.Client) error {
+		return second(c.PreviewIn(ctx, "c", client.Preview{}))
+	},
+	"Service_Index":     func(ctx context.Context, c *client.Client) error { return second(c.Index(ctx)) },
+	"Service_Health":    func(ctx context.Context, c *client.Client) error { return second(c.Health(ctx)) },
+	"Service_Readiness": func(ctx context.Context, c *client.Client) error { return second(c.Ready(ctx)) },
+	"Service_Metrics":   func(ctx context.Context, c *client.Client) error { return second(c.Metrics(ctx)) },
+	"Service_JobSchema": func(ctx context.Context, c *client.Client) error { return second(c.JobSchema(ctx)) },
+	"Service_OpenAPI":   func(ctx context.Context, c *client.Client) error { return second(c.OpenAPI(ctx)) },
 }
 
 // pages are operations for browsers.

@@ -20,6 +20,8 @@ type ChangePreview struct {
 	WasText           string      `json:"wasText,omitempty"`
 	Text              string      `json:"text,omitempty"`
 	AsOf              time.Time   `json:"asOf,omitzero"` // zero: the other jobs could not be read
+
+	Adjustments []Adjustment `json:"adjustments,omitempty"` // by the calendars of the new definition, up to its last run
 }
 
 // A ChangeRun is a run before and after a change.

@@ -15,6 +15,9 @@ type Preview struct {
 	Now        Time               `json:"now,omitempty"`  // when the job is created; the current time by default
 	Take       int                `json:"take,omitempty"` // how many occurrences at most; 10 by default
 	Properties *PreviewProperties `json:"properties,omitempty"`
+
+	// Calendars of the job by their names. They stand before those that are stored, which only PreviewIn reads.
+	Calendars map[string]CalendarProperties `json:"calendars,omitempty"`
 }
 
 // PreviewProperties are of a job what a preview takes. The action is only checked.
@@ -33,6 +36,19 @@ type PreviewResult struct {
 	Done        bool        `json:"done"`            // there is none after those
 	Text        string      `json:"text,omitempty"`  // the recurrence in English
 	Notes       []string    `json:"notes,omitempty"` // sentences about what may surprise
+
+	Adjustments []Adjustment `json:"adjustments,omitempty"` // up to the last occurrence
+}
+
+// An Adjustment is what calendars make of an occurrence, or of those of a day that they skip for one reason.
+type Adjustment struct {
+	Change                string           `json:"change"`                         // moved or skipped
+	NominalTime           time.Time        `json:"nominalTime"`                    // of several, of the first
+	ExpectedExecutionTime time.Time        `json:"expectedExecutionTime,omitzero"` // of one that is moved
+	Count                 int              `json:"count,omitempty"`                // how many are skipped
+	Text                  string           `json:"text"`
+	Reason                string           `json:"reason"`
+	Calendars             []CalendarReason `json:"calendars,omitempty"`
 }
 
 // Preview returns when a job would run. Nothing is stored.
@@ -43,6 +59,17 @@ func (c *Client) Preview(ctx context.Context, p Preview) (PreviewResult, error) 
 // PreviewBody returns when a job would run, for any body.
 func (c *Client) PreviewBody(ctx context.Context, body any) (PreviewResult, error) {
 	found, _, err := send[PreviewResult](ctx, c, http.MethodPost, c.group("previewRecurrence"), body, nil)
+	return found, err
+}
+
+// PreviewIn returns when a job of a job collection would run, by the calendars there.
+func (c *Client) PreviewIn(ctx context.Context, collection string, p Preview) (PreviewResult, error) {
+	return c.PreviewBodyIn(ctx, collection, p)
+}
+
+// PreviewBodyIn is PreviewIn for any body.
+func (c *Client) PreviewBodyIn(ctx context.Context, collection string, body any) (PreviewResult, error) {
+	found, _, err := send[PreviewResult](ctx, c, http.MethodPost, c.collectionAt(collection, "previewRecurrence"), body, nil)
 	return found, err
 }
 

@@ -12,7 +12,7 @@ import (
 // its date, or a day of the week; "" if the calendar does not have that day, and the job runs on its days alone.
 type CalendarDay struct {
 	Name    string `json:"name"`
-	Version int    `json:"version"`
+	Version int    `json:"version,omitempty"` // 0 for one that is not kept
 	Day     string `json:"day,omitempty"`
 }
 
@@ -71,4 +71,33 @@ func WhyByCalendar(o *calendars.Occurrence) string {
 		return fmt.Sprintf("%s, and there is no working day to which it could move within %d days", by, calendars.MaxReach)
 	}
 	return by.String()
+}
+
+// Because returns why calendars or blackouts move or drop an occurrence, to follow "because"; times are in a zone.
+func Because(o *calendars.Occurrence, zone *time.Location) string {
+	switch blackout := BlackoutOf(o); {
+	case blackout != nil && !o.Ran():
+		return WhyByCalendar(o)
+	case blackout != nil:
+		return fmt.Sprintf("%s covers that time", blackout)
+	}
+	why := "of its calendars"
+	if by := CalendarDayOf(o); by != nil && by.Day != "" {
+		why = by.Name + " has " + by.Day
+	} else if by != nil {
+		why = by.Name + " does not have that day"
+	}
+	switch {
+	case o.Reason == calendars.SameTime:
+		same := "the run of " + o.SameAs.In(zone).Format("Mon 2006-01-02 15:04") + " is due at the same time"
+		if o.Objection.Name == "" {
+			return same
+		}
+		return why + ", and " + same
+	case o.Reason == calendars.NoWorkingDay:
+		return why + ", and no working day is in reach"
+	case !o.TooLate.IsZero():
+		return why + ", and " + o.TooLate.In(zone).Format("Mon 2006-01-02 15:04") + " is past"
+	}
+	return why
 }

@@ -2,10 +2,9 @@ package job
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"almanac/internal/fields"
-	"almanac/recurrence"
 	"almanac/recurrence/calendars"
 )
 
@@ -76,10 +75,13 @@ func UnknownCalendar(k CollectionKey, r *Recurrence, index int, names []string) 
 	}}}
 }
 
-// NoCalendars returns the error of a question about a job that runs by calendars, where none can be read.
-func NoCalendars(instead string) *Error {
+// NoCalendar returns the error of a question about a recurrence that names a calendar, where that cannot be read. instead
+// says where it can.
+func NoCalendar(r *Recurrence, name, instead string) *Error {
+	i := slices.Index(r.CalendarNames(), name)
 	return &Error{Kind: KindInvalid, Code: "BadRequest", Message: "The job is not valid", Fields: []*FieldError{{
-		Path: "properties.recurrence.calendars", Code: fields.Forbidden, Hint: instead,
+		Path: fmt.Sprintf("properties.recurrence.calendars[%d].name", i), Code: fields.Invalid, Value: name,
+		Allowed: "a calendar that is given", Hint: instead,
 	}}}
 }
 
@@ -89,36 +91,14 @@ func CheckCalendarName(name string) *FieldError { return checkName("", name, max
 // Text returns what becomes of an occurrence on a day that the calendar matches, in English, to stand after a rule.
 func (u *CalendarUse) Text() string {
 	policy, _ := u.Policy()
-	off := "if that is a day off in " + u.Name + ", on the "
-	switch policy {
-	case calendars.Only:
-		return "only on days of " + u.Name
-	case calendars.NextWorkingDay:
-		return off + "next working day"
-	case calendars.PreviousWorkingDay:
-		return off + "working day before"
-	case calendars.NextWorkingDayInMonth:
-		return off + "next working day, or the one before if that is in another month"
-	case calendars.PreviousWorkingDayInMonth:
-		return off + "working day before, or the next one if that is in another month"
-	}
-	return "not on days off in " + u.Name
+	return policy.Describe(u.Name)
 }
 
-// withWorkingDays returns the text of a rule with the numbers of its working days: they stand in place of "every day" if
-// the rule names no other days.
+// withWorkingDays returns the text of a rule with the numbers of its working days.
 func (f *FurtherRule) withWorkingDays(text string) string {
 	numbers := f.workingDays()
 	if len(numbers) == 0 {
 		return text
 	}
-	var words []string
-	for _, n := range numbers {
-		words = append(words, recurrence.Counted(n))
-	}
-	days := strings.Join(words, " and ") + " working day"
-	if s := f.Schedule; len(s.MonthDays)+len(s.MonthlyOccurrences) == 0 {
-		return strings.Replace(text, "every day", days, 1)
-	}
-	return text + ", only on " + days + " of the month"
+	return calendars.DescribeWorkingDays(text, numbers, len(f.Schedule.MonthDays)+len(f.Schedule.MonthlyOccurrences) > 0)
 }

@@ -425,7 +425,7 @@ func (r *Recurrence) besides(anchor time.Time) string {
 	}
 	for i := range r.Exclusions {
 		word := ", "
-		if i == 0 {
+		if i == 0 || r.Exclusions[i].Frequency != "" || r.Exclusions[i-1].Frequency != "" { // a rule has commas
 			word = "; except "
 		}
 		text.WriteString(word + r.Exclusions[i].Text())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/listing"
 	"almanac/job/preview"
@@ -23,6 +24,22 @@ func (s *Service) PreviewState(
 		return held, err
 	}
 	return preview.OfState(&j, uses, state, &p, s.core.Now())
+}
+
+// PreviewStates is [Service.PreviewState] for some jobs of a collection, in their order. One that does not answer in time
+// has an error.
+func (s *Service) PreviewStates(
+	ctx context.Context, k job.CollectionKey, names []string, state job.State, p job.Promise,
+) ([]preview.Held, []error) {
+	ctx, cancel := context.WithTimeout(ctx, heldTime)
+	defer cancel()
+	held, errs := make([]preview.Held, len(names)), make([]error, len(names))
+	wfclient.Each(len(names), func(i int) {
+		if errs[i] = ctx.Err(); errs[i] == nil {
+			held[i], errs[i] = s.PreviewState(ctx, k.Job(names[i]), state, p)
+		}
+	})
+	return held, errs
 }
 
 // heldTime is how long jobs are asked what is held of them; what is missing then is said to be.

@@ -2,11 +2,13 @@ package resource
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/job/listing"
+	"almanac/job/preview"
 )
 
 // A BulkPreview is what an action would do to many jobs.
@@ -29,6 +31,33 @@ type BulkJob struct {
 	RunsAtOnce        bool      `json:"runsAtOnce,omitempty"`
 	NextExecutionTime *job.Time `json:"nextExecutionTime,omitempty"`
 	Reason            string    `json:"reason,omitempty"`
+	Held              *Held     `json:"held,omitempty"`
+}
+
+// Changing returns the names of the jobs that would change, in their order.
+func (b *BulkPreview) Changing() (names []string) {
+	for _, j := range b.Jobs {
+		if j.Effect == Changes {
+			names = append(names, j.Name[strings.LastIndexByte(j.Name, '/')+1:])
+		}
+	}
+	return names
+}
+
+// SetHeld sets what is held of a job by its index in [BulkPreview.Changing], with its first occurrence.
+func (b *BulkPreview) SetHeld(index int, h *preview.Held) {
+	for i := range b.Jobs {
+		if b.Jobs[i].Effect != Changes {
+			continue
+		}
+		if index == 0 {
+			held := NewHeld(h)
+			held.Occurrences = held.Occurrences[:min(1, len(held.Occurrences))]
+			b.Jobs[i].Held = &held
+			return
+		}
+		index--
+	}
 }
 
 // An Effect is what an action would do to a job.

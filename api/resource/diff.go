@@ -18,6 +18,8 @@ type Diff struct {
 	WasText string    `json:"wasText,omitempty"`
 	Text    string    `json:"text,omitempty"`
 	AsOf    *job.Time `json:"asOf,omitempty"`
+
+	Adjustments []preview.Adjusted `json:"adjustments,omitempty"`
 }
 
 // A Run is a run before and after a change.
@@ -37,6 +39,9 @@ func NewDiff(d preview.Diff, others listing.Forecast) Diff {
 	}
 	counts := map[preview.Fate]*int{
 		preview.Stays: &r.Same, preview.Moves: &r.Moves, preview.IsNew: &r.New, preview.Goes: &r.Goes,
+	}
+	for i := range d.Adjustments {
+		r.Adjustments = append(r.Adjustments, d.Adjustments[i].Answer())
 	}
 	left := others.Times
 	for i, run := range d.Runs {

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -54,6 +55,46 @@ func TestPreviewShowsTimesInTheRequestedZone(t *testing.T) {
 	out, err := almanac(t, question, nil, "preview", "-")
 	require.NoError(t, err)
 	require.Equal(t, "Fri 2026-07-03 23:00:00 +00:00 UTC  2026-07-03T23:00:00Z\n", out, "a recurrence without a zone is in UTC")
+}
+
+func TestPreviewReadsCalendarsFromFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(dir+"/SE.yaml", []byte("weekendDays: [saturday, sunday]\ndays: [{date: 2026-06-19, name: Midsommarafton}]\n"), 0o600))
+	const question = `{"now":"2026-06-18","take":3,"startTime":"2026-06-18T09:00","recurrence":{"frequency":"day","calendars":[{"name":"se"%s}]}}`
+	out, err := almanac(t, fmt.Sprintf(question, ""), nil, "preview", "--calendar", dir+"/SE.yaml", "-")
+	require.NoError(t, err)
+	require.Equal(t, `Thu 2026-06-18 09:00:00 +00:00 UTC  2026-06-18T09:00:00Z
+Fri 2026-06-19 09:00:00 +00:00 UTC  skipped because se has Midsommarafton
+Sat 2026-06-20 09:00:00 +00:00 UTC  skipped because se has Saturday
+Sun 2026-06-21 09:00:00 +00:00 UTC  skipped because se has Sunday
+Mon 2026-06-22 09:00:00 +00:00 UTC  2026-06-22T09:00:00Z
+Tue 2026-06-23 09:00:00 +00:00 UTC  2026-06-23T09:00:00Z
+`, out)
+	file := dir + "/job.json"
+	once := strings.Replace(fmt.Sprintf(question, `,"onMatch":"previousWorkingDay"`), `"day"`, `"month","schedule":{"monthDays":[21]}`, 1)
+	require.NoError(t, os.WriteFile(file, []byte(once), 0o600))
+	calendar, err := os.ReadFile(dir + "/SE.yaml")
+	require.NoError(t, err)
+	out, err = almanac(t, string(calendar), nil, "preview", "--take", "1", "--calendar", "SE=-", file)
+	require.NoError(t, err)
+	require.Equal(t, "Thu 2026-06-18 09:00:00 +00:00 UTC  2026-06-18T09:00:00Z  moved from Sun 2026-06-21 because se has Sunday\n", out)
+
+	out, err = almanac(t, `{"now":"2026-01-01","calendars":{"SE":{"weekendDays":["thursday"]}},"startTime":"2026-01-01","recurrence":{"frequency":"week","calendars":[{"name":"SE","onMatch":"only"}],"count":1}}`,
+		nil, "preview", "--batch", "--calendar", dir+"/SE.yaml")
+	require.NoError(t, err)
+	require.Equal(t, `{"occurrences":["2026-01-01T00:00:00Z"],"done":true}`+"\n", out, "the definition's own calendar")
+	for _, tt := range [][]string{
+		{"give its file by --calendar", "preview", file},
+		{"standard input has the job", "preview", "--calendar", "SE=-", "-"},
+		{"write the name of the calendar first", "preview", "--calendar", "-", file},
+		{"no such file", "preview", "--calendar", "/does/not/exist.yaml", file},
+		{"there are two calendars", "preview", "--calendar", dir + "/SE.yaml", "--calendar", "se=" + dir + "/SE.yaml", file},
+		{"weekendDays: required", "preview", "--calendar", "SE=" + file, file},
+	} {
+		_, err := almanac(t, "{}", nil, tt[1:]...)
+		require.ErrorContains(t, err, tt[0])
+	}
 }
 
 func TestPreviewAnswersProgramsInJSON(t *testing.T) {

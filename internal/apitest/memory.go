@@ -35,6 +35,9 @@ type Memory struct {
 	// Status returns the status of a job. Nil means that none has run.
 	Status func(k job.Key) job.Status
 
+	// Kept are the calendars of the subscription.
+	Kept []job.KeptCalendar
+
 	// NotReady is why jobs cannot be stored and run; nil if they can.
 	NotReady error
 
@@ -100,6 +103,25 @@ func (m *Memory) PutCollection(
 	c.Generation = was.Generation + 1
 	m.collections[c.Key.WorkflowID()] = c
 	return c, !there, nil
+}
+
+// PatchCollection replaces a collection with the one that edit returns.
+func (m *Memory) PatchCollection(
+	_ context.Context, k job.CollectionKey, edit func(current job.Collection) (job.Collection, error),
+) (job.Collection, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	was, ok := m.collections[k.WorkflowID()]
+	if !ok {
+		return was, job.NotFound("jobcollections/"+k.Name, k.ResourceGroup)
+	}
+	changed, err := edit(was)
+	if err != nil {
+		return was, err
+	}
+	changed.Generation = was.Generation + 1
+	m.collections[k.WorkflowID()] = changed
+	return changed, nil
 }
 
 // Collection returns a collection.
@@ -348,6 +370,13 @@ func (m *Memory) PreviewState(context.Context, job.Key, job.State, job.Promise) 
 	return preview.Held{AtOnce: 1}, nil
 }
 
+// PreviewStates holds nothing.
+func (m *Memory) PreviewStates(
+	_ context.Context, _ job.CollectionKey, names []string, _ job.State, _ job.Promise,
+) ([]preview.Held, []error) {
+	return slices.Repeat([]preview.Held{{AtOnce: 1}}, len(names)), make([]error, len(names))
+}
+
 // PreviewCollectionState holds nothing.
 func (m *Memory) PreviewCollectionState(
 	context.Context, job.CollectionKey, job.CollectionState, job.Promise,
@@ -355,9 +384,53 @@ func (m *Memory) PreviewCollectionState(
 	return preview.HeldOfCollection{Complete: true}, nil
 }
 
-// CalendarUses has no calendars.
-func (m *Memory) CalendarUses(context.Context, job.CollectionKey, *job.Recurrence) ([]calendars.Use, error) {
-	return nil, nil
+// kept returns the calendar with a name; nil if there is none.
+func (m *Memory) kept(name string) *job.KeptCalendar {
+	for i := range m.Kept {
+		if job.NormalizeName(m.Kept[i].Key.Name) == job.NormalizeName(name) {
+			return &m.Kept[i]
+		}
+	}
+	return nil
+}
+
+// CalendarUses returns those of Kept.
+func (m *Memory) CalendarUses(
+	_ context.Context, k job.CollectionKey, r *job.Recurrence,
+) ([]calendars.Use, error) {
+	if !r.ByCalendars() {
+		return nil, nil
+	}
+	var all []job.KeptCalendar
+	for i := range r.Calendars {
+		found := m.kept(r.Calendars[i].Name)
+		if found == nil {
+			return nil, job.UnknownCalendar(k, r, i, nil)
+		}
+		all = append(all, *found)
+	}
+	return r.Uses(all)
+}
+
+// Calendars returns those of Kept if the scope is a subscription.
+func (m *Memory) Calendars(
+	_ context.Context, scope job.CollectionKey, _ listing.Page,
+) (all []job.KeptCalendar, next string, err error) {
+	if scope.Name != "" {
+		return nil, "", nil
+	}
+	for i := range m.Kept {
+		all = append(all, m.Kept[i].Summary())
+	}
+	return all, "", nil
+}
+
+// Calendar returns one of Kept.
+func (m *Memory) Calendar(_ context.Context, k job.CalendarKey) (job.KeptCalendar, error) {
+	if found := m.kept(k.Name); found != nil && k.Scope.Name == "" {
+		return *found, nil
+	}
+	return job.KeptCalendar{}, job.MissingCalendar(k)
 }
 
 // UnskipOccurrences returns the job.

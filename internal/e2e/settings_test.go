@@ -34,7 +34,7 @@ var settingCases = []struct {
 	{"journal", aWorkerFindsWhatAKilledOneKept},
 	{"listen (codec) origin", aCodecServerHasItsSettings},
 	{"name role scope expires", aTokenHasItsSettings},
-	{"now take tz output batch zoneinfo compare-zoneinfo", aPreviewHasItsSettings},
+	{"now take tz output batch zoneinfo compare-zoneinfo calendar", aPreviewHasItsSettings},
 }
 
 // settingRow matches a setting in docs/configuration.md: its flag, its variable and its commands.
@@ -124,4 +124,9 @@ func aPreviewHasItsSettings(t *testing.T) {
 	east := workflowtest.ZonesDirectory(t, "2031c", map[string]string{"Asia/Tokyo": "JST-10"})
 	require.Contains(t, prints(t, "preview", "--now", "2026-03-09T12:00:00Z", "--take", "1", "--zoneinfo", east, file), "2026-03-09T23:00:00Z")
 	require.Contains(t, prints(t, "preview", "--now", "2026-03-09T12:00:00Z", "--take", "1", "--compare-zoneinfo", east, file), "2026-03-10T00:00:00Z  2031c: 2026-03-09T23:00:00Z")
+
+	calendar := t.TempDir() + "/SE.json"
+	require.NoError(t, os.WriteFile(calendar, []byte(`{"weekendDays":["tuesday"]}`), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte(`{"recurrence":{"frequency":"day","calendars":[{"name":"SE"}]},"startTime":"2026-03-10T12:00:00Z"}`), 0o600))
+	require.Contains(t, prints(t, "preview", "--now", "2026-03-10T00:00:00Z", "--take", "1", "--calendar", calendar, file), "2026-03-11T12:00:00Z")
 }

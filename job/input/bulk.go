@@ -26,6 +26,8 @@ type Bulk struct {
 	Until   *job.Time   `json:"until,omitempty" field:"rule=utcTime"`
 	Recover job.Recover `json:"recover,omitempty" field:"enum=none|latest|all"`
 	AtOnce  int         `json:"atOnce,omitempty" field:"min=1,max=100"`
+
+	Held bool `json:"held,omitempty"` // what it holds is asked of each job
 }
 
 // Promise returns what is said of enabling or disabling; nil if nothing is.
@@ -50,7 +52,7 @@ func selectionLimits() *Limits {
 // ParseBulk parses a [Bulk]. It has either names or a search, a filter or both.
 func ParseBulk(body []byte) (b Bulk, err error) {
 	p, err := parseEnvelope(body, selectionLimits(), envelope{
-		what: "selection", beside: []string{"action", "names", "search", "filter", "note", "until", "recover", "atOnce"},
+		what: "selection", beside: []string{"action", "names", "search", "filter", "note", "until", "recover", "atOnce", "held"},
 	})
 	if err != nil {
 		return b, err
@@ -64,6 +66,8 @@ func ParseBulk(body []byte) (b Bulk, err error) {
 		p.fail("names", fields.TooLong, "", "at most 1,000 names")
 	case b.Promise() != nil && b.Action != job.BulkEnable && b.Action != job.BulkDisable:
 		p.fail("action", fields.Invalid, string(b.Action), "enable or disable beside note, until, recover and atOnce")
+	case b.Held && b.Action != job.BulkEnable && b.Action != job.BulkDisable:
+		p.fail("action", fields.Invalid, string(b.Action), "enable or disable beside held")
 	case b.Action == job.BulkEnable && (b.Until != nil || b.Note != ""):
 		p.fail("until", fields.Invalid, "", "neither until nor note for enable")
 	case some == (len(b.Names) > 0):

@@ -20,17 +20,57 @@ func ParseCalendar(body []byte) (job.Calendar, error) {
 	if err != nil {
 		return job.Calendar{}, err
 	}
-	var c job.Calendar
+	c := p.calendar()
+	if err := p.err("calendar"); err != nil {
+		return job.Calendar{}, err
+	}
+	return c, checkCalendarSize(&c)
+}
+
+// calendar decodes the calendar that the parser's properties are.
+func (p *parser) calendar() (c job.Calendar) {
 	p.Rules = fixedRules
 	p.Decode(p.properties, p.path, &c)
 	if weekend := p.properties.Member("weekendDays"); weekend != nil && c.WeekendDays == nil {
 		c.WeekendDays = []string{}
 	}
 	p.entries(&c)
-	if err := p.err("calendar"); err != nil {
-		return job.Calendar{}, err
+	return c
+}
+
+// givenCalendars decodes the calendars that a request has, by their names. Each is as it is stored, or as it is answered,
+// with its members under "properties".
+func (p *parser) givenCalendars() map[string]job.Calendar {
+	given := p.tree.Member("calendars")
+	if given == nil {
+		return nil
 	}
-	return c, checkCalendarSize(&c)
+	if given.Kind != fields.Object {
+		p.Reject("calendars", given, "an object with a calendar for each name")
+		return nil
+	}
+	if len(given.Entries) > job.MaxCalendars {
+		p.fail("calendars", fields.TooMany, fmt.Sprintf("at most %d", job.MaxCalendars), "")
+		return nil
+	}
+	all := map[string]job.Calendar{}
+	for _, e := range given.Entries {
+		path := fields.MemberPath("calendars", e.Name)
+		p.addAt(path, job.CheckCalendarName(e.Name))
+		if e.Value.Kind != fields.Object {
+			p.Reject(path, e.Value, "a calendar")
+			continue
+		}
+		one := &parser{limits: p.limits, tree: e.Value, properties: e.Value, path: path}
+		if inside := e.Value.Member("properties"); inside != nil && inside.Kind == fields.Object {
+			one.properties, one.path = inside, path+".properties"
+		}
+		all[job.NormalizeName(e.Name)] = one.calendar()
+		for _, f := range one.List {
+			p.Add(f)
+		}
+	}
+	return all
 }
 
 // entries checks what tags cannot say of a calendar.

@@ -38,15 +38,17 @@ const (
 //
 //	{"text": "last Friday 17:15", "timeZone": "Europe/Stockholm"}
 //
-// timeZone is the zone of a text that names none. The error is an [*job.Error] of [job.KindInvalid].
+// timeZone is the zone of a text that names none, and calendars are the names of those that there are. The error is an [*job.Error] of [job.KindInvalid].
 func ParseEnglish(body []byte) (Readings, error) {
-	b, err := parseEnvelope(body, new(DefaultLimits()), envelope{what: "question", inside: []string{"text", "timeZone"}})
+	b, err := parseEnvelope(body, new(DefaultLimits()), envelope{what: "question", inside: []string{"text", "timeZone", "calendars"}})
 	if err != nil {
 		return Readings{}, err
 	}
 	var q struct {
 		Text     string `json:"text" field:"required"`
 		TimeZone string `json:"timeZone" field:"rule=timeZone"`
+
+		Calendars []string `json:"calendars"` // names of those that a text may mean which names none
 
 		_ struct{} `ignore:"*"`
 	}
@@ -55,6 +57,12 @@ func ParseEnglish(body []byte) (Readings, error) {
 	if len(q.Text) > maxEnglish {
 		b.fail(b.pathOf("text"), fields.TooLong, fmt.Sprintf("at most %d bytes", maxEnglish), "")
 	}
+	if len(q.Calendars) > job.MaxCalendars {
+		b.fail(b.pathOf("calendars"), fields.TooMany, fmt.Sprintf("at most %d", job.MaxCalendars), "")
+	}
+	for i, name := range q.Calendars {
+		b.addAt(b.BodyPath(fields.ItemPath(b.pathOf("calendars"), i)), job.CheckCalendarName(name))
+	}
 	if err := b.err("question"); err != nil {
 		return Readings{}, err
 	}
@@ -62,7 +70,7 @@ func ParseEnglish(body []byte) (Readings, error) {
 	if err != nil {
 		return Readings{}, err
 	}
-	readings, err := readEnglish(q.Text, zone, maxAmbiguities)
+	readings, err := readEnglish(q.Text, zone, q.Calendars, maxAmbiguities)
 	if err != nil {
 		b.fail(b.pathOf("text"), fields.Invalid, "a recurrence in English", err.Error())
 		return Readings{}, b.err("question")
@@ -70,8 +78,8 @@ func ParseEnglish(body []byte) (Readings, error) {
 	return readings, nil
 }
 
-func readEnglish(text string, zone *time.Location, depth int) (Readings, error) {
-	read, err := english.ParseIn(text, zone)
+func readEnglish(text string, zone *time.Location, known []string, depth int) (Readings, error) {
+	read, err := english.ParseBy(text, zone, known)
 	if err == nil {
 		one, err := readingOf(text, read)
 		return Readings{Readings: []Reading{one}}, err
@@ -82,7 +90,7 @@ func readEnglish(text string, zone *time.Location, depth int) (Readings, error) 
 	}
 	all := Readings{Ambiguous: ambiguous.Text}
 	for _, candidate := range ambiguous.Candidates {
-		more, err := readEnglish(candidate, zone, depth-1) // it may be ambiguous for another reason
+		more, err := readEnglish(candidate, zone, known, depth-1) // it may be ambiguous for another reason
 		if err != nil {
 			return Readings{}, err
 		}
@@ -100,22 +108,61 @@ func readingOf(text string, read *english.Reading) (Reading, error) {
 	if !read.Rule.End.IsZero() {
 		r.EndTime = job.NewTime(read.Rule.End)
 	}
-	first, err := furtherRuleOf(read.Rule, read.Rule.Location)
-	if err != nil {
-		return Reading{}, err
-	}
-	r.Frequency, r.Interval, r.Schedule, r.Cron, r.RRule = first.Frequency, max(first.Interval, 1), first.Schedule, first.Cron, first.RRule
-	for _, rule := range read.Also {
-		further, err := furtherRuleOf(rule, read.Rule.Location)
+	rules := append([]recurrence.Rule{read.Rule}, read.Also...)
+	for i := range rules {
+		rule, err := ruleOf(read, i, rules[i])
 		if err != nil {
 			return Reading{}, err
 		}
-		r.Also = append(r.Also, further)
+		if i > 0 {
+			r.Also = append(r.Also, rule)
+			continue
+		}
+		r.Frequency, r.Interval, r.Schedule, r.Cron, r.RRule = rule.Frequency, max(rule.Interval, 1), rule.Schedule, rule.Cron, rule.RRule
+	}
+	for _, e := range read.Exclusions {
+		one := job.Exclusion{At: e.At, First: e.First, Last: e.Last, From: e.From, Until: e.Until}
+		if e.Rule != nil {
+			var of job.Recurrence
+			of.SetRule(e.Rule)
+			one.Frequency, one.Interval, one.Schedule = of.Frequency, of.Interval, of.Schedule
+		}
+		r.Exclusions = append(r.Exclusions, one)
+	}
+	for _, use := range read.Calendars {
+		r.Calendars = append(r.Calendars, job.CalendarUse{Name: use.Name, OnMatch: use.OnMatch.String()})
 	}
 	one := Reading{Sentence: text, Text: read.String(), Recurrence: r}
 	if !read.Start.IsZero() {
 		one.StartTime = localStart(read.Start, read.Rule.Location)
 	}
+	return one, nil
+}
+
+// ruleOf returns the rule of a reading with an index: 0 is the first, and the next ones are those of also.
+func ruleOf(read *english.Reading, i int, rule recurrence.Rule) (job.FurtherRule, error) {
+	var working []int
+	if i < len(read.WorkingDays) {
+		working = read.WorkingDays[i]
+	}
+	if len(working) == 0 {
+		return furtherRuleOf(rule, read.Rule.Location)
+	}
+	if len(rule.MonthDays) == 31 { // it is every day that is a working day
+		rule.MonthDays = nil
+	}
+	one, err := furtherRuleOf(rule, read.Rule.Location)
+	if err == nil && one.Frequency == "" {
+		rule.Location, rule.Count, rule.End = nil, 0, time.Time{}
+		err = fmt.Errorf("no job can say %q with working days as one rule", rule.String())
+	}
+	if err != nil {
+		return one, err
+	}
+	if one.Schedule == nil {
+		one.Schedule = &job.Schedule{}
+	}
+	one.Schedule.WorkingDays = working
 	return one, nil
 }
 

@@ -63,3 +63,69 @@ func TestEnglishThatIsAmbiguousOrUnread(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 }
+
+// Every sentence about a job with calendars, working days and exclusions is read as the same members.
+func TestEnglishOfCalendarsIsReadAsTheSame(t *testing.T) {
+	t.Parallel()
+	rules := []string{
+		`"frequency":"day","interval":1,"schedule":{"hours":[9],"minutes":[0]}`,
+		`"frequency":"week","interval":2,"schedule":{"weekDays":["monday","friday"],"hours":[9],"minutes":[0,30]}`,
+		`"frequency":"month","interval":1,"schedule":{"monthDays":[-1],"hours":[17],"minutes":[0]}`,
+		`"frequency":"month","interval":1,"schedule":{"workingDays":[1,-1,15,-2],"hours":[17],"minutes":[0]}`,
+		`"frequency":"month","interval":1,"schedule":{"months":[3,9],"workingDays":[3],"hours":[17],"minutes":[0]}`,
+		`"frequency":"month","interval":1,"schedule":{"monthDays":[1,2,3],"workingDays":[1],"hours":[17],"minutes":[0]}`,
+		`"frequency":"month","interval":1,"schedule":{"monthlyOccurrences":[{"day":"friday","occurrence":1}],"workingDays":[-1],"hours":[17],"minutes":[0]}`,
+		`"frequency":"month","interval":3,"schedule":{"workingDays":[1],"hours":[9],"minutes":[0]},"also":[{"frequency":"month","interval":1,"schedule":{"workingDays":[-1],"hours":[17],"minutes":[0]}},` +
+			`{"frequency":"week","interval":1,"schedule":{"weekDays":["sunday"],"hours":[3],"minutes":[0]}}]`,
+	}
+	uses := []string{`{"name":"SE","onMatch":"skip"}`, `{"name":"a b, c; d","onMatch":"only"}`, `{"name":"x-1","onMatch":"nextWorkingDay"}`,
+		`{"name":"SE.2","onMatch":"previousWorkingDay"}`, `{"name":"Öst_1","onMatch":"nextWorkingDayInMonth"}`, `{"name":"and","onMatch":"previousWorkingDayInMonth"}`}
+	exclusions := []string{"", `"2026-12-24","2026-12-25T09:00:00",{"first":"2026-12-27","last":"2026-12-31"}`,
+		`{"from":"2026-12-24T12:00","until":"2026-12-26T12:00:00+01:00"},{"frequency":"week","interval":1,"schedule":{"weekDays":["saturday","sunday"]}},"2027-01-06",{"frequency":"month","interval":1,"schedule":{"monthDays":[13]}}`}
+	ends := []string{"", `,"timeZone":"Europe/Stockholm"`, `,"timeZone":"Europe/Stockholm","count":10`, `,"endTime":"2027-03-01T11:00:00Z"`}
+	for i, rule := range rules {
+		for n, use := range uses {
+			recurrence := `{` + rule + `,"calendars":[` + use
+			if n%2 == 0 {
+				recurrence += "," + uses[(n+1)%len(uses)]
+			}
+			recurrence += "]"
+			if e := exclusions[(i+n)%3]; e != "" {
+				recurrence += `,"exclusions":[` + e + "]"
+			}
+			recurrence += ends[(i+n)%4] + "}"
+			p, err := input.ParsePreview([]byte(`{"now":"2026-01-01","properties":{"startTime":"2026-11-27T08:15","recurrence":`+recurrence+`}}`), time.Time{})
+			require.NoError(t, err, recurrence)
+			said := p.Definition.When()
+			body, err := json.Marshal(map[string]string{"text": said})
+			require.NoError(t, err)
+			found, err := input.ParseEnglish(body)
+			require.NoError(t, err, said)
+			require.Len(t, found.Readings, 1, said)
+			got, err := json.Marshal(found.Readings[0].Recurrence)
+			require.NoError(t, err)
+			stored, err := json.Marshal(p.Definition.Recurrence)
+			require.NoError(t, err)
+			require.JSONEq(t, string(stored), string(got), said)
+			require.Equal(t, said, found.Readings[0].Text)
+		}
+	}
+}
+
+func TestEnglishThatNamesNoCalendarMayMeanEach(t *testing.T) {
+	t.Parallel()
+	found, err := input.ParseEnglish([]byte(`{"text":"month end 17:00, but the working day before, Stockholm","calendars":["SE","SE banks"]}`))
+	require.NoError(t, err)
+	require.Equal(t, "but the working day before", found.Ambiguous)
+	require.Len(t, found.Readings, 2)
+	require.Equal(t, `month end 17:00, but the working day before in "SE banks", Stockholm`, found.Readings[1].Sentence)
+	require.Equal(t, "previousWorkingDay", found.Readings[1].Recurrence.Calendars[0].OnMatch)
+	require.Equal(t, "Europe/Stockholm", found.Readings[1].Recurrence.TimeZone)
+	for body, want := range map[string]string{
+		`{"text":"daily","calendars":["a/b"]}`: "calendars[0]",
+		`{"text":"daily","calendars":[{}]}`:    "calendars[0]",
+	} {
+		_, err := input.ParseEnglish([]byte(body))
+		require.ErrorContains(t, err, want)
+	}
+}

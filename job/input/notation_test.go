@@ -70,7 +70,7 @@ func TestARecurrenceInAnotherNotation(t *testing.T) {
 				`"also":[{"cron":"0 10 15 * *"},{"frequency":"day","interval":30,"schedule":{"minutes":[0],"hours":[8]}}],` +
 				`"exclusions":["2026-02-01",{"first":"2026-03-01","last":"2026-03-31"},{"frequency":"week","schedule":{"weekDays":["sunday"]}}]}`,
 			"the 1st of every month at 09:00, Europe/Stockholm; and the 15th of every month at 10:00; and every 30 days at 08:00; " +
-				"except 2026-02-01, 2026-03-01 to 2026-03-31, every week on Sunday",
+				"except 2026-02-01, 2026-03-01 to 2026-03-31; except every week on Sunday",
 			"01-10T12:00 01-15T09:00 02-09T07:00 04-01T07:00 04-10T06:00 04-15T08:00",
 		},
 	} {

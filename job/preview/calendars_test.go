@@ -54,6 +54,47 @@ func TestAPreviewByCalendars(t *testing.T) {
 	require.Contains(t, got.Notes[0], "its calendars leave no day")
 }
 
+func TestWhatCalendarsMoveAndSkip(t *testing.T) {
+	t.Parallel()
+	said := func(r job.Recurrence, take int, c ...job.Calendar) (all []string) {
+		p := preview.Preview{Now: friday, Take: take, Definition: job.Definition{StartTime: job.NewTime(friday), Recurrence: &r}, Calendars: map[string]job.Calendar{}}
+		for i, use := range r.Calendars {
+			p.Calendars[job.NormalizeName(use.Name)] = c[i]
+		}
+		got := p.Run()
+		require.Nil(t, got.Error)
+		for _, a := range got.Adjustments {
+			all = append(all, a.Nominal.Format("01-02 15:04 ")+a.String())
+		}
+		return append(all, got.Notes...)
+	}
+	weekend := job.Calendar{WeekendDays: []string{"saturday", "sunday"}, Days: []job.NamedDay{{Date: "2026-01-06", Name: "Trettondedag"}, {Date: "2026-01-07"}}}
+	by := func(onMatch string) []job.CalendarUse { return []job.CalendarUse{{Name: "SE", OnMatch: onMatch}} }
+	require.Equal(t, []string{"01-03 09:00 skipped because SE has Saturday", "01-04 09:00 skipped because SE has Sunday"},
+		said(job.Recurrence{Frequency: "day", Interval: 1, Calendars: by("")}, 2, weekend))
+	require.Equal(t, []string{"01-03 09:00 2 skipped because SE has Saturday", "01-04 09:00 2 skipped because SE has Sunday"},
+		said(job.Recurrence{Frequency: "hour", Interval: 12, Calendars: by("")}, 3, weekend)[:2], "those of a day are one")
+	require.Equal(t, []string{
+		"01-03 09:00 skipped because SE has Saturday, and the run of Mon 2026-01-05 09:00 is due at the same time",
+		"01-04 09:00 skipped because SE has Sunday, and the run of Mon 2026-01-05 09:00 is due at the same time",
+		"01-07 09:00 skipped because SE has 2026-01-07, and the run of Thu 2026-01-08 09:00 is due at the same time",
+		"01-06 09:00 skipped because SE has Trettondedag, and the run of Thu 2026-01-08 09:00 is due at the same time",
+	}[:2], said(job.Recurrence{Frequency: "day", Interval: 1, Calendars: by("nextWorkingDay")}, 3, weekend)[:2])
+	stockholm := job.Recurrence{Frequency: "month", Interval: 1, TimeZone: "Europe/Stockholm", Schedule: &job.Schedule{MonthDays: []int{28}, Months: []int{3}, Hours: []int{2}, Minutes: []int{30}}, Calendars: by("nextWorkingDay")}
+	require.Equal(t, []string{"03-28 01:30 moved from Sat 2026-03-28 02:30 because SE has Saturday"},
+		said(stockholm, 1, job.Calendar{WeekendDays: []string{"saturday"}}), "into the hour that the clock skips")
+	never := job.Calendar{WeekendDays: []string{}, Periods: []job.NamedPeriod{{First: "2026-01-01", Last: "2199-12-31", Name: "Shut"}}}
+	got := said(job.Recurrence{Frequency: "day", Interval: 1, Calendars: by("")}, 1, never)
+	require.Len(t, got, 502)
+	require.Contains(t, got[500], "its calendars leave no day")
+	require.Contains(t, got[501], "is listed up to 2027-05-16 only")
+	known := job.Calendar{WeekendDays: []string{}, CompleteUntil: "2026-01-31"}
+	require.Empty(t, said(job.Recurrence{Frequency: "week", Interval: 1, Calendars: by("")}, 4, known))
+	require.Contains(t, said(job.Recurrence{Frequency: "week", Interval: 1, Calendars: by("")}, 9, known)[0], "known until 2026-01-31 only")
+	last := job.Recurrence{Frequency: "day", Interval: 1, EndTime: job.NewTime(friday.Add(25 * time.Hour)), Calendars: by("")}
+	require.Equal(t, []string{"01-03 09:00 skipped because SE has Saturday"}, said(last, 5, weekend), "up to its end")
+}
+
 func TestAChangeToCalendarsAndOfThem(t *testing.T) {
 	t.Parallel()
 	r, uses := swedish(t, "nextWorkingDay")

@@ -52,6 +52,8 @@ type Diff struct {
 	Done bool      // none follows, by either definition
 	Was  string
 	Text string // the recurrences in English; empty for none
+
+	Adjustments []Adjustment // what calendars make of the occurrences of the new definition, up to the last of its runs
 }
 
 // Run computes the next runs before and after the change.
@@ -60,7 +62,7 @@ func (c Change) Run() (Diff, error) {
 	if err != nil {
 		return Diff{}, err
 	}
-	willBe, done, err := c.After()
+	willBe, done, table, err := c.after()
 	if err != nil {
 		return Diff{}, err
 	}
@@ -82,18 +84,41 @@ func (c Change) Run() (Diff, error) {
 		was, willBe = slices.DeleteFunc(was, later), slices.DeleteFunc(willBe, later)
 	}
 	d.Runs = pair(was, willBe, zoneOf(&c.New))
+	d.Adjustments = c.adjust(table, willBe, done && until.IsZero())
 	return d, nil
+}
+
+// adjust returns what calendars make of occurrences up to the last of some runs, or of all if nothing follows.
+func (c Change) adjust(table *timetable.Timetable, runs []time.Time, done bool) []Adjustment {
+	if table == nil || !table.ByDays() {
+		return nil
+	}
+	until := c.Now
+	switch r := c.New.Recurrence; {
+	case done && (r == nil || r.Count == 0):
+		until = toEnd(r, table, c.Now, c.Now)
+	case len(runs) > 0:
+		until = runs[len(runs)-1]
+	}
+	all, _ := adjustments(table, c.Now, until, zoneOf(&c.New))
+	return all
 }
 
 // Before returns the next runs without the change, and whether none follows.
 func (c Change) Before() ([]time.Time, bool, error) {
+	runs, done, _, err := c.before()
+	return runs, done, err
+}
+
+// before is Before with the timetable; nil if the job is not active.
+func (c Change) before() ([]time.Time, bool, *timetable.Timetable, error) {
 	j := &c.Job
 	if !active(j, &j.Definition) {
-		return nil, true, nil
+		return nil, true, nil, nil
 	}
 	all, err := timetable.OfJob(j, c.WasUses)
 	if err != nil {
-		return nil, false, err
+		return nil, false, nil, err
 	}
 	all = all.Without(j.Skips, j.SkipWindows...)
 	var planned []time.Time // by a worker, whose rules of the zone may be others
@@ -107,12 +132,19 @@ func (c Change) Before() ([]time.Time, bool, error) {
 		}
 	}
 	next, ok := all.After(later(after, j.Decided))
-	return c.take(all, planned, next, ok, left(&j.Definition, j.Started))
+	runs, done := c.take(all, planned, next, ok, left(&j.Definition, j.Started))
+	return runs, done, all, nil
 }
 
 // After returns the next runs with the change, and whether none follows. It decides as the workflow of a job does when
 // its definition is replaced.
 func (c Change) After() ([]time.Time, bool, error) {
+	runs, done, _, err := c.after()
+	return runs, done, err
+}
+
+// after is After with the timetable; nil if the job is not active.
+func (c Change) after() ([]time.Time, bool, *timetable.Timetable, error) {
 	old, wasActive := c.Job.Definition, active(&c.Job, &c.Job.Definition)
 	final := old.State.Final()
 	if final {
@@ -122,19 +154,19 @@ func (c Change) After() ([]time.Time, bool, error) {
 	open := c.New.SameBlackouts(&old)
 	switch {
 	case !isActive, final && timing && open:
-		return nil, true, nil
+		return nil, true, nil, nil
 	case !final && timing && wasActive && open:
-		return c.Before()
+		return c.before()
 	case !final && timing && wasActive:
 		return c.withBlackouts()
 	}
 	decided, err := c.decided()
 	if err != nil {
-		return nil, false, err
+		return nil, false, nil, err
 	}
 	all, err := timetable.With(c.New.Under(c.Job.SharedBlackouts), c.Job.Created, c.Uses, c.Now.Truncate(time.Second), decided)
 	if err != nil {
-		return nil, false, err
+		return nil, false, nil, err
 	}
 	all = all.Without(c.Job.Skips, c.Job.SkipWindows...)
 	var next time.Time
@@ -145,7 +177,8 @@ func (c Change) After() ([]time.Time, bool, error) {
 	} else {
 		next, ok = all.From(later(c.Now.Truncate(time.Second), c.Job.Decided.Add(time.Second)))
 	}
-	return c.take(all, nil, next, ok, left(&c.New, c.Job.Started))
+	runs, done := c.take(all, nil, next, ok, left(&c.New, c.Job.Started))
+	return runs, done, all, nil
 }
 
 // decided returns which nominal times are decided, whatever calendars the job gets.
@@ -167,11 +200,11 @@ func (c Change) decided() (*calendars.Memory, error) {
 }
 
 // withBlackouts returns the next runs of a job that changes in its blackouts: what these held runs on, or is released.
-func (c Change) withBlackouts() ([]time.Time, bool, error) {
+func (c Change) withBlackouts() ([]time.Time, bool, *timetable.Timetable, error) {
 	now := c.Now.UTC().Truncate(time.Second)
 	was, err := timetable.OfJob(&c.Job, c.WasUses)
 	if err != nil {
-		return nil, false, err
+		return nil, false, nil, err
 	}
 	memory := was.Memory(now)
 	if memory == nil { // it had none
@@ -179,11 +212,12 @@ func (c Change) withBlackouts() ([]time.Time, bool, error) {
 	}
 	all, err := timetable.With(c.New.Under(c.Job.SharedBlackouts), c.Job.Created, c.Uses, now.Add(time.Second), memory)
 	if err != nil {
-		return nil, false, err
+		return nil, false, nil, err
 	}
 	all = all.Without(c.Job.Skips, c.Job.SkipWindows...)
 	next, ok := all.After(now)
-	return c.take(all, nil, next, ok, left(&c.New, c.Job.Started))
+	runs, done := c.take(all, nil, next, ok, left(&c.New, c.Job.Started))
+	return runs, done, all, nil
 }
 
 // active reports whether a job runs by a definition.
@@ -202,12 +236,12 @@ func left(d *job.Definition, started int) int {
 // take returns the first runs: those that are planned, and next and those that follow it.
 func (c Change) take(
 	all *timetable.Timetable, planned []time.Time, next time.Time, ok bool, left int,
-) (runs []time.Time, done bool, err error) {
+) (runs []time.Time, done bool) {
 	for {
 		var run time.Time
 		switch {
 		case left == len(runs), len(planned) == 0 && !ok:
-			return runs, true, nil
+			return runs, true
 		case len(planned) > 0:
 			run, planned = planned[0], planned[1:]
 		default:
@@ -215,7 +249,7 @@ func (c Change) take(
 			next, ok = all.After(next)
 		}
 		if len(runs) == c.Take {
-			return runs, false, nil
+			return runs, false
 		}
 		runs = append(runs, run)
 	}

@@ -4,6 +4,7 @@ package preview
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,27 +22,82 @@ type Preview struct {
 	Now        time.Time
 	Take       int            // maximum number of occurrences, 1 to 1000
 	Definition job.Definition // as in a PUT; the Action is empty if it was absent
+
+	Calendars map[string]job.Calendar // by their names in normal form; a job's others are not in the request
 }
 
 // A Result is the answer to a [Preview]: occurrences, or an error.
 type Result struct {
 	ID          json.RawMessage
-	Occurrences []time.Time // whole seconds
-	Done        bool        // no occurrence follows
-	Text        string      // the recurrence in English; empty if there is none
-	Notes       []string    // sentences for people: why the job runs at once, or never
+	Occurrences []time.Time  // whole seconds
+	Done        bool         // no occurrence follows
+	Adjustments []Adjustment // what calendars make of occurrences up to the last of those, or to the end
+	Text        string       // the recurrence in English; empty if there is none
+	Notes       []string     // sentences for people: why the job runs at once, or never
 	Error       *job.ErrorBody
 }
 
-// Run computes the occurrences of a job that runs by no calendars.
-func (p Preview) Run() Result { return p.RunBy(nil) }
+// Missing returns the recurrence with those of its calendars that the request does not have; nil if it has all.
+func (p Preview) Missing() *job.Recurrence {
+	if !p.Definition.Recurrence.ByCalendars() {
+		return nil
+	}
+	rest := *p.Definition.Recurrence
+	rest.Calendars = slices.DeleteFunc(slices.Clone(rest.Calendars), func(u job.CalendarUse) bool {
+		_, has := p.Calendars[job.NormalizeName(u.Name)]
+		return has
+	})
+	if len(rest.Calendars) == 0 {
+		return nil
+	}
+	return &rest
+}
+
+// Uses returns the calendars of the job: those that the request has, and others, which are those of [Preview.Missing]
+// in their order.
+func (p Preview) Uses(others []calendars.Use) ([]calendars.Use, error) {
+	r := p.Definition.Recurrence
+	if !r.ByCalendars() {
+		return nil, nil
+	}
+	var uses []calendars.Use
+	for i := range r.Calendars {
+		given, has := p.Calendars[job.NormalizeName(r.Calendars[i].Name)]
+		if !has && len(others) == 0 {
+			return nil, timetable.ErrCalendars
+		}
+		if !has {
+			uses, others = append(uses, others[0]), others[1:]
+			continue
+		}
+		one := job.Recurrence{Calendars: r.Calendars[i : i+1]}
+		use, err := one.Uses([]job.KeptCalendar{{Calendar: given}})
+		if err != nil {
+			return nil, err
+		}
+		uses = append(uses, use...)
+	}
+	return uses, nil
+}
+
+// Run computes the occurrences by the calendars that the request has.
+func (p Preview) Run() Result { return p.RunOr("") }
+
+// RunOr is [Preview.Run]. What to do about a calendar that the request does not have is in the error.
+func (p Preview) RunOr(instead string) Result {
+	if missing := p.Missing(); missing != nil {
+		return p.Failed(job.NoCalendar(p.Definition.Recurrence, missing.Calendars[0].Name, instead))
+	}
+	uses, err := p.Uses(nil)
+	if err != nil {
+		return p.Failed(err)
+	}
+	return p.RunBy(uses)
+}
 
 // RunBy computes the occurrences by the calendars of the job.
 func (p Preview) RunBy(uses []calendars.Use) Result {
 	plan, err := p.plan(&p.Definition, uses)
-	if errors.Is(err, timetable.ErrCalendars) {
-		err = job.NoCalendars("this preview reads no calendars, without which the times would be wrong: POST it to the forecast of the job collection")
-	}
 	if err != nil {
 		return p.Failed(err)
 	}
@@ -55,6 +111,10 @@ func (p Preview) RunBy(uses []calendars.Use) Result {
 	}
 	atOnce := len(r.Occurrences) > 0 && r.Occurrences[0].Equal(p.Now.Truncate(time.Second))
 	r.Notes = p.notes(len(r.Occurrences) == 0, atOnce, uses)
+	r.Adjustments = p.adjust(plan, &r)
+	if note := beyond(uses, r.last(p.Now)); note != "" {
+		r.Notes = append(r.Notes, note)
+	}
 	action := &p.Definition.Action
 	for _, a := range []struct {
 		path string
@@ -71,6 +131,31 @@ func (p Preview) RunBy(uses []calendars.Use) Result {
 		}
 	}
 	return r
+}
+
+// last returns the last occurrence; now if there is none.
+func (r *Result) last(now time.Time) time.Time {
+	if len(r.Occurrences) == 0 {
+		return now
+	}
+	return r.Occurrences[len(r.Occurrences)-1]
+}
+
+// adjust returns what calendars make of occurrences up to the last one of the result, or to the end of the job.
+func (p Preview) adjust(plan *timetable.Timetable, r *Result) []Adjustment {
+	if !plan.ByDays() {
+		return nil
+	}
+	until := r.last(p.Now)
+	if r.Done && (plan.Count() == 0 || len(r.Occurrences) < plan.Count()) {
+		until = toEnd(p.Definition.Recurrence, plan, until, p.Now)
+	}
+	zone := zoneOf(&p.Definition)
+	all, complete := adjustments(plan, p.Now.Truncate(time.Second), until, zone)
+	if complete.Before(until) {
+		r.Notes = append(r.Notes, "What calendars move or skip is listed up to "+complete.In(zone).Format(time.DateOnly)+" only.")
+	}
+	return all
 }
 
 // sentURI returns the URI of a request, which may be nil, as it is sent; "" if that is as it is written, or if there is
@@ -200,7 +285,8 @@ func (r Result) MarshalJSON() ([]byte, error) {
 		ID          json.RawMessage `json:"id,omitempty"`
 		Occurrences []job.Time      `json:"occurrences"`
 		Done        bool            `json:"done"`
+		Adjustments []Adjusted      `json:"adjustments,omitempty"`
 		Text        string          `json:"text,omitempty"`
 		Notes       []string        `json:"notes,omitempty"`
-	}{r.ID, occurrences, r.Done, r.Text, r.Notes})
+	}{r.ID, occurrences, r.Done, answers(r.Adjustments), r.Text, r.Notes})
 }

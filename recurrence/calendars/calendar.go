@@ -199,5 +199,8 @@ func (t *Table) day(d Date) string {
 	return d.weekday().String()
 }
 
+// Horizon returns the last date for which the days are known; nil if nobody says so.
+func (t *Table) Horizon() *Date { return t.horizon }
+
 // beyond reports whether a date is behind the calendar's horizon.
 func (t *Table) beyond(d Date) bool { return t.horizon != nil && d > *t.horizon }

@@ -5,6 +5,10 @@ import "almanac/recurrence"
 // days reads days of a month, after "the" or at an ordinal: "1st to the 3rd, the second to last day and the last Friday".
 func (p *parser) days() {
 	p.one("the")
+	if p.isWorking() {
+		p.readWorking()
+		return
+	}
 	if p.isPositions() {
 		p.readPositions()
 		return

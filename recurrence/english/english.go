@@ -6,6 +6,8 @@
 //
 // What can be meant in several ways is an [*AmbiguousError] with those ways, never a guess.
 //
+// A text may name calendars, such as "not on days off in SE": what they say nobody has to know to read it.
+//
 // Like package recurrence it reads no clock, and imports nothing but the standard library and that.
 package english
 
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	"almanac/recurrence"
+	"almanac/recurrence/calendars"
 )
 
 // A Reading is what a text means.
@@ -22,16 +25,39 @@ type Reading struct {
 	Rule  recurrence.Rule
 	Also  []recurrence.Rule // further rules; of Rule the zone, the end and the count hold for them
 	Start time.Time         // the first time that counts; zero: the text says none
+
+	WorkingDays [][]int // numbers of the working days of Rule, and of each of Also; nil and fewer lists for none
+	Exclusions  []Exclusion
+	Calendars   []Use
 }
 
-// String returns what was read, in the words of [recurrence.Rule.Describe].
+// String returns what was read, in the words of [recurrence.Rule.Describe] and of a job.
 func (r *Reading) String() string {
-	all := []string{r.Rule.Describe(r.Start)}
-	for _, rule := range r.Also {
+	all := []string{r.describe(0, &r.Rule, r.Start)}
+	for i := range r.Also {
+		rule := r.Also[i]
 		rule.Location = nil
-		all = append(all, rule.String())
+		all = append(all, "and "+r.describe(i+1, &rule, time.Time{}))
 	}
-	return strings.Join(all, "; and ")
+	var text strings.Builder
+	text.WriteString(strings.Join(all, "; "))
+	for i := range r.Exclusions {
+		word := ", "
+		if i == 0 || r.Exclusions[i].Rule != nil || r.Exclusions[i-1].Rule != nil {
+			word = "; except "
+		}
+		text.WriteString(word + r.Exclusions[i].String())
+	}
+	for _, use := range r.Calendars {
+		text.WriteString("; " + use.OnMatch.Describe(use.Name))
+	}
+	return text.String()
+}
+
+// describe returns the text of a rule: the first one, or one that follows.
+func (r *Reading) describe(i int, rule *recurrence.Rule, start time.Time) string {
+	text, numbers := rule.Describe(start), r.workingDays(i)
+	return calendars.DescribeWorkingDays(text, numbers, len(rule.MonthlyOccurrences) > 0 || len(rule.MonthDays) < 31)
 }
 
 // An AmbiguousError is a text that can be meant in several ways.
@@ -80,17 +106,28 @@ const maxText = 4096
 func Parse(text string) (*Reading, error) { return ParseIn(text, nil) }
 
 // ParseIn is Parse for a text that is in a zone if it names none; nil means that it has none then.
-func ParseIn(text string, zone *time.Location) (*Reading, error) {
+func ParseIn(text string, zone *time.Location) (*Reading, error) { return ParseBy(text, zone, nil) }
+
+// ParseBy is ParseIn for a text that may need a calendar without naming one: then it may mean each of those with these
+// names.
+func ParseBy(text string, zone *time.Location, known []string) (*Reading, error) {
+	return parse(text, func(p *parser) { p.zone, p.known = zone, known })
+}
+
+func parse(text string, with func(*parser)) (*Reading, error) {
 	if len(text) > maxText {
 		return nil, &UnreadError{Word: text[:20] + "…", Wanted: fmt.Sprintf("at most %d characters", maxText)}
 	}
 	p := newParser(text)
-	p.zone = zone
+	with(p)
 	if len(p.tokens) == 0 {
 		return nil, &UnreadError{Wanted: example}
 	}
 	for p.err == nil && p.at < len(p.tokens) {
 		p.phrase()
+	}
+	if p.err == nil {
+		p.err = p.completed()
 	}
 	if p.err == nil {
 		p.err = p.ambiguous()

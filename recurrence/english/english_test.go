@@ -45,7 +45,27 @@ func TestWhatPeopleWrite(t *testing.T) {
 		"every day at 09:00, W. Europe Standard Time":                    "every day at 09:00, Europe/Berlin",
 		"once a day at 09:00":                                            "every day at 09:00",
 		"the 13th of every month at 09:00, only if that day is a Friday": "the 13th of every month at 09:00, only if that day is a Friday",
+
+		"every weekday 06:00 Europe/Stockholm, not on SE holidays":                                                      "every week on Monday to Friday at 06:00, Europe/Stockholm; not on days off in SE",
+		"every day at 06:00 except days off in SE":                                                                      "every day at 06:00; not on days off in SE",
+		"every day at 06:00, only on days of peak":                                                                      "every day at 06:00; only on days of peak",
+		"month end at 17:00, but the working day before in SE, Stockholm":                                               "the last day of every month at 17:00, Europe/Stockholm; if that is a day off in SE, on the working day before",
+		"the 25th at 09:00, or the next business day in SE":                                                             "the 25th of every month at 09:00; if that is a day off in SE, on the next working day",
+		"the 25th at 09:00, or the next working day in the same month, in \"SE banks\"":                                 "the 25th of every month at 09:00; if that is a day off in \"SE banks\", on the next working day, or the one before if that is in another month",
+		"the 1st at 09:00, if it is a day off in SE, the previous working day within the month":                         "the 1st of every month at 09:00; if that is a day off in SE, on the working day before, or the next one if that is in another month",
+		"the last working day of every month at 17:00; not on days off in SE":                                           "the last working day of every month at 17:00; not on days off in SE",
+		"first working day of the month at 9:00 by calendar SE":                                                         "the first working day of every month at 09:00; not on days off in SE",
+		"every working day at 06:00; not on days off in SE":                                                             "every day at 06:00; not on days off in SE",
+		"every day at 09:00 except 2026-12-24, 2026-12-27 to 2026-12-31":                                                "every day at 09:00; except 2026-12-24, 2026-12-27 to 2026-12-31",
+		"every hour; except from 2026-12-24T12:00 until 2026-12-25T12:00":                                               "every hour; except from 2026-12-24T12:00 until 2026-12-25T12:00",
+		"every day at 09:00; except every week on Sunday; not on days off in SE":                                        "every day at 09:00; except every week on Sunday; not on days off in SE",
+		"end of the month at 09:00":                                                                                     "the last day of every month at 09:00",
+		"every month end at 09:00":                                                                                      "the last day of every month at 09:00",
+		"every day at 06:00 new york":                                                                                   "every day at 06:00, America/New_York",
+		"the 1st to the 7th of every month at 09:00, only on the first working day of the month; not on days off in SE": "the 1st to the 7th of every month at 09:00, only on the first working day of the month; not on days off in SE",
+		"the first working day of every month at 09:00 and 17:30; not on days off in SE":                                "the first working day of every month at 09:00; and the first working day of every month at 17:30; not on days off in SE",
 	} {
+
 		r, err := english.Parse(text)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
@@ -91,6 +111,62 @@ func TestWhatIsAmbiguousHasCandidates(t *testing.T) {
 		}
 		if len(meanings) != want {
 			t.Errorf("%s: %q mean %v", text, ambiguous.Candidates, meanings)
+		}
+	}
+}
+
+// What needs a calendar and names none may mean each that there is, and none is guessed.
+func TestACalendarThatIsNotNamedHasCandidates(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"month end at 09:00, but the working day before, Stockholm": {
+			"the last day of every month at 09:00, Europe/Stockholm; if that is a day off in SE, on the working day before",
+			"the last day of every month at 09:00, Europe/Stockholm; if that is a day off in \"SE banks\", on the working day before",
+		},
+		"the last working day of every month at 17:00": {
+			"the last working day of every month at 17:00; not on days off in SE", "the last working day of every month at 17:00; not on days off in \"SE banks\"",
+		},
+		"every weekday at 06:00 except public holidays": {
+			"every week on Monday to Friday at 06:00; not on days off in SE", "every week on Monday to Friday at 06:00; not on days off in \"SE banks\"",
+		},
+		"every working day at 06:00": {"every day at 06:00; not on days off in SE", "every day at 06:00; not on days off in \"SE banks\""},
+	} {
+		_, err := english.ParseBy(text, nil, []string{"SE", "SE banks"})
+		ambiguous, ok := errors.AsType[*english.AmbiguousError](err)
+		if !ok {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		for i, candidate := range ambiguous.Candidates {
+			r, err := english.Parse(candidate)
+			if err != nil || r.String() != want[i] {
+				t.Errorf("%s: the candidate %q is %v, %v", text, candidate, r, err)
+			}
+		}
+		if _, err = english.Parse(text); err == nil || !strings.Contains(err.Error(), "the name of a calendar") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	r, err := english.ParseBy("the last working day of every month in se Banks at 17:00", nil, []string{"SE", "SE banks"})
+	if err != nil || r.String() != "the last working day of every month at 17:00; not on days off in \"se Banks\"" {
+		t.Error(r, err)
+	}
+	for text, want := range map[string]string{
+		"month end at 09:00, but the working day before in SE, never in the year-end freeze, Stockholm": `"never in the year-end freeze" is not understood; allowed: the rest of the text: ` +
+			`when nothing is to run is no part of a recurrence; the rest is "the last day of every month at 09:00, Europe/Stockholm; if that is a day off in SE, on the working day before"`,
+		"month end at 09:00, but the working day before, never in the year-end freeze": "the name of a calendar",
+		"every day at 06:00, not on SE holidays":                                       "not on days off in SE, which are its holidays and its weekends",
+		"every day at 06:00; not on days off in SE; only on days of se":                "each calendar once",
+		"the first working day and the 15th at 09:00; not on days off in SE":           "working days alone",
+		"the 1st and the last working day at 09:00; not on days off in SE":             "such as the first and the last working day",
+		"every day at 06:00 by the calendar SE":                                        "what the calendar says",
+		"every day at 09:00; except every day at 09:00, 3 times":                       "a rule that means one thing",
+		"every day at 09:00; and every week on Monday at 10:00, not on days off in SE": "the calendars of all rules in the first one",
+		"every day at 06:00 louisville":                                                "",
+	} {
+		_, err := english.Parse(text)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }
@@ -169,7 +245,8 @@ func TestWhatIsNotReadIsAnError(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, text := range []string{"last Friday 17:15 Europe/Stockholm", "the 1st to the 3rd of every March, only if that day is a Friday", "every 2 weeks on Monday; and every day at 9:00, from 2026-01-31 until 2027-01-01 the second time"} {
+	for _, text := range []string{"last Friday 17:15 Europe/Stockholm", "the 1st to the 3rd of every March, only if that day is a Friday", "every 2 weeks on Monday; and every day at 9:00, from 2026-01-31 until 2027-01-01 the second time",
+		"the first and the last working day of every month at 17:00; except 2026-12-24, 2026-12-27 to 2026-12-31; except every week on Sunday; not on days off in SE; if that is a day off in \"a b\", on the next working day, or the one before if that is in another month"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -79,11 +79,13 @@ func (p *parser) phrase() {
 func (p *parser) read() {
 	word := p.peek(0)
 	switch {
+	case p.monthEnd() || p.clause():
 	case p.one(",", "and", "on", "of", "the", "in", "a", "an") && p.at <= len(p.words):
 		p.small(word)
 	case word == ";":
-		p.at++
-		p.another()
+		if p.at++; p.peek(0) == "and" || !p.clause() {
+			p.another()
+		}
 	case p.one("every", "each"):
 		p.every()
 	case p.one("at", "@"):
@@ -155,7 +157,7 @@ func (p *parser) rest(word string) {
 		p.mondayToFriday()
 	case isMonth:
 		p.addMonths(p.months())
-	case p.shortUnit(word) || p.clocks(false) || p.timeZone():
+	case p.shortUnit(word) || p.clocks(false) || p.timeZone() || p.city():
 	default:
 		p.vague(word)
 	}
@@ -260,6 +262,11 @@ func (p *parser) nth(n int) {
 		p.everyWeekday(n)
 	case isMonth && n == 1:
 		p.addMonths(p.months())
+	case n == 1 && (word == "working" || word == "business") && p.businessDay():
+		p.eachDay = true
+		if p.frequency == 0 {
+			p.unit(1, recurrence.Day)
+		}
 	case (word == "weekday" || word == "workday") && n == 1:
 		p.at++
 		p.mondayToFriday()
@@ -509,13 +516,13 @@ func (p *parser) another() {
 	for end < len(p.words) && p.words[end] != ";" {
 		end++
 	}
-	r, err := Parse(joined(p.tokens[p.at:end]))
+	r, err := parse(joined(p.tokens[p.at:end]), func(inner *parser) { inner.isFurther = true })
 	if _, ambiguous := errors.AsType[*AmbiguousError](err); ambiguous {
 		p.stop("a further rule that means one thing: " + err.Error())
 		return
 	}
-	if err == nil && (r.Rule.Location != nil || r.Rule.Count > 0 || !r.Rule.End.IsZero() || !r.Start.IsZero()) {
-		p.stop("the time zone, the start, the end and the count of all rules in the first one")
+	if err == nil && (r.Rule.Location != nil || r.Rule.Count > 0 || !r.Rule.End.IsZero() || !r.Start.IsZero() || len(r.Calendars)+len(r.Exclusions) > 0) {
+		p.stop("the time zone, the start, the end, the count and the calendars of all rules in the first one")
 		return
 	}
 	p.at = end

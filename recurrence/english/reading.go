@@ -61,14 +61,14 @@ func (p *parser) anyOfMonth() bool {
 func (p *parser) saysMore() bool {
 	monthly := p.frequency == 0 || p.frequency == recurrence.Month && p.interval <= 1
 	days := len(p.occurrences) + len(p.nearest) + len(p.positions)
-	return !monthly || len(p.weekDays) > 1 || days > 0 || p.allDays || p.clamped || p.everyPass || p.hasSecond ||
+	return !monthly || len(p.uses)+len(p.exclusions)+len(p.working) > 0 || p.eachDay || len(p.weekDays) > 1 || days > 0 || p.allDays || p.clamped || p.everyPass || p.hasSecond ||
 		len(p.inMonths)+len(p.years)+len(p.further)+len(p.hours)+len(p.minutes) > 0 || p.count > 0 ||
 		p.start != "" || p.end != ""
 }
 
 // everyDay reports whether no day is said.
 func (p *parser) everyDay() bool {
-	return len(p.weekDays)+len(p.monthDays)+len(p.occurrences)+len(p.nearest)+len(p.positions) == 0
+	return len(p.weekDays)+len(p.monthDays)+len(p.occurrences)+len(p.nearest)+len(p.positions)+len(p.working) == 0
 }
 
 // timeText returns the times of day as the end of a candidate.
@@ -124,8 +124,12 @@ func (p *parser) reading() (*Reading, error) {
 			return nil, err
 		}
 	}
+	own := len(r.Also)
 	for _, more := range p.further {
 		r.Also = append(append(r.Also, more.Rule), more.Also...)
+	}
+	if err := p.calendarsOf(r, own); err != nil {
+		return nil, err
 	}
 	return r, nil
 }
@@ -149,7 +153,7 @@ func wanted(text string) error { return &UnreadError{Wanted: text} }
 // often settles the frequency.
 func (p *parser) often(r *Reading) error {
 	f, interval := p.frequency, p.interval
-	days := len(p.monthDays)+len(p.occurrences)+len(p.nearest)+len(p.positions) > 0 || p.allDays
+	days := len(p.monthDays)+len(p.occurrences)+len(p.nearest)+len(p.positions)+len(p.working) > 0 || p.allDays
 	inMonths := days || len(p.inMonths) > 0
 	switch {
 	case f == 0 && inMonths:
@@ -187,6 +191,14 @@ func (p *parser) daysOf(r *Reading) error {
 	if rule.Frequency == recurrence.Week {
 		rule.WeekDays = p.weekDays
 		return nil
+	}
+	if len(p.working) > 0 {
+		switch other := len(p.weekDays)+len(p.monthDays)+len(p.occurrences)+len(p.nearest)+len(p.positions) > 0; {
+		case !other:
+			p.allDays = true
+		case !p.filter, len(p.nearest)+len(p.positions) > 0:
+			return wanted("working days alone, or with: only on the first working day of the month")
+		}
 	}
 	rule.MonthDays, rule.MonthlyOccurrences, rule.NearestWeekdays, rule.Positions = p.monthDays, p.occurrences, p.nearest, p.positions
 	if p.allDays {

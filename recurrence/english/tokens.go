@@ -20,13 +20,14 @@ type parser struct {
 	err    error
 
 	facts
+	calendarFacts
 }
 
-var wordForm = regexp.MustCompile(`[,;]|[^\s,;]+`)
+var wordForm = regexp.MustCompile(`"[^"]*"|[,;]|[^\s,;"]+|"`)
 
 func newParser(text string) *parser {
 	p := &parser{text: strings.Join(strings.Fields(text), " ")}
-	p.tokens = wordForm.FindAllString(strings.TrimSuffix(p.text, "."), -1)
+	p.tokens = wordForm.FindAllString(strings.TrimSuffix(strings.TrimSpace(text), "."), -1)
 	for _, t := range p.tokens {
 		p.words = append(p.words, strings.ToLower(t))
 	}

@@ -29,18 +29,23 @@ The definition is checked as the API checks a new job; only the action may be ab
 The plan of a collection and the egress rules are not checked. The exit status is 1 if
 the definition is refused, or if the job would never run.
 
+The calendars that a job names come from files, by --calendar or as "calendars" in the
+definition: no server is asked. A run that they move says from where and why, and runs
+that they skip have a line of their own.
+
 With -o json, print the answer of POST /previewRecurrence as a line of JSON:
-{"occurrences","done","text","notes"}, or {"error"}. Occurrences are in UTC; done means
-that nothing follows; text and notes may be absent.
+{"occurrences","done","adjustments","text","notes"}, or {"error"}. Occurrences are in UTC;
+done means that nothing follows; adjustments, text and notes may be absent.
 
 With --compare-zoneinfo, a line whose time would be another one with these time zones
 has that time at its end: so a new release can be tried before it is used.
 
-With --batch, read JSON lines {"id","now","take","properties"} from FILE or standard
-input, and write a line of JSON for each, in order: {"id","occurrences","done"} or
-{"id","error"}. A line that is refused does not stop the rest.`,
+With --batch, read JSON lines {"id","now","take","properties","calendars"} from FILE or standard
+input, and write a line of JSON for each, in order: {"id","occurrences","done"}, with
+"adjustments" if there are some, or {"id","error"}. A line that is refused does not stop the rest.`,
 		Example: `  almanac preview examples/last-friday.json
   almanac preview --tz America/New_York examples/last-friday.json
+  almanac calendar make SE 2026..2031 | almanac preview --calendar SE=- job.json
   almanac preview --now 2026-01-01T00:00:00Z --take 3 -o json job.json
   almanac preview --batch < cases.jsonl`,
 		Args:              cobra.MaximumNArgs(1),
@@ -58,8 +63,12 @@ func run(cmd *cobra.Command, args []string, p *wiring.Process) error {
 		return err
 	}
 	defer in.Close()
+	fromStdin := len(args) == 0 || args[0] == "-"
+	if o.calendars, err = calendarsOf(p.Preview.Calendars, cmd.InOrStdin(), fromStdin); err != nil {
+		return err
+	}
 	if p.Preview.Batch {
-		return batch(in, p.Out, o.Now)
+		return batch(in, p.Out, o)
 	}
 	return file(in, p.Out, cmd.ErrOrStderr(), o)
 }

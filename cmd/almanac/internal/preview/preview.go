@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +26,8 @@ const MaxSize = 1 << 20
 type options struct {
 	settings.Preview
 	fixed bool // a definition with another time is an error
+
+	calendars map[string]job.Calendar
 }
 
 func (o options) json() bool { return o.Output == settings.OutputJSON }
@@ -49,7 +52,7 @@ func file(in io.Reader, out, notes io.Writer, o options) error {
 	if o.Take != 0 {
 		p.Take = o.Take
 	}
-	result := p.Run()
+	result := o.run(p)
 	if o.json() {
 		if err := writeJSON(out, result); err != nil {
 			return err
@@ -59,7 +62,7 @@ func file(in io.Reader, out, notes io.Writer, o options) error {
 		if err != nil {
 			return fmt.Errorf("with the time zones of %s: %w", o.Compare.Release(), err)
 		}
-		if err := printOccurrences(out, result.Occurrences, o.zoneOf(p.Definition), other); err != nil {
+		if err := printOccurrences(out, &result, o.zoneOf(p.Definition), other); err != nil {
 			return err
 		}
 	}
@@ -108,7 +111,7 @@ func (o options) compare(body []byte, take int) (*comparison, error) {
 		return nil, err
 	}
 	p.Take = max(take, 1)
-	result := p.Run()
+	result := o.run(p)
 	if result.Error != nil {
 		return nil, errors.New(result.Error.Message)
 	}
@@ -125,14 +128,29 @@ func (o options) zoneOf(d job.Definition) *time.Location {
 	return cmp.Or(o.Zone, time.UTC)
 }
 
-// printOccurrences prints a line for each time: the local time in the zone, the zone, and the time in UTC; and the
-// other time if that differs.
-func printOccurrences(out io.Writer, times []time.Time, zone *time.Location, other *comparison) error {
+// printOccurrences prints a line for each occurrence: the local time in the zone, the zone, and the time in UTC; the
+// other time if that differs; and from where and why calendars move it. What they skip has lines between these, without
+// the time in UTC.
+func printOccurrences(out io.Writer, r *jobpreview.Result, zone *time.Location, other *comparison) error {
 	w := bufio.NewWriter(out)
-	for n, t := range times {
-		local := t.In(zone).Format("Mon 2006-01-02 15:04:05 -07:00")
-		fmt.Fprintf(w, "%s %s  %s%s\n", local, zone, t.UTC().Format(time.RFC3339), other.at(n, t))
+	const form = "Mon 2006-01-02 15:04:05 -07:00"
+	rows := rowsOf(r.Adjustments)
+	skip := func(until time.Time) {
+		for len(rows) > 0 && (until.IsZero() || rows[0].first.Nominal.Before(until)) {
+			fmt.Fprintf(w, "%s %s  %s\n", rows[0].first.Nominal.In(zone).Format(form), zone, rows[0])
+			rows = rows[1:]
+		}
 	}
+	for n, t := range r.Occurrences {
+		skip(t)
+		fmt.Fprintf(w, "%s %s  %s%s", t.In(zone).Format(form), zone, t.UTC().Format(time.RFC3339), other.at(n, t))
+		moved := func(a jobpreview.Adjustment) bool { return a.Due.Equal(t) }
+		if i := slices.IndexFunc(r.Adjustments, moved); i >= 0 {
+			fmt.Fprint(w, "  ", r.Adjustments[i])
+		}
+		fmt.Fprintln(w)
+	}
+	skip(time.Time{})
 	return w.Flush()
 }
 
@@ -143,14 +161,14 @@ func writeJSON(out io.Writer, result jobpreview.Result) error {
 }
 
 // batch previews JSON lines, and writes a line for each.
-func batch(in io.Reader, out io.Writer, now time.Time) error {
+func batch(in io.Reader, out io.Writer, o options) error {
 	lines := bufio.NewReaderSize(in, MaxSize)
 	w := bufio.NewWriter(out)
 	for {
 		line, err := lines.ReadSlice('\n')
 		if len(bytes.TrimSpace(line)) > 0 {
 			// The parser gets the part of a too long line that fits the buffer, and refuses it.
-			if err := writeJSON(w, previewed(line, now)); err != nil {
+			if err := writeJSON(w, previewed(line, o)); err != nil {
 				return err
 			}
 		}
@@ -172,12 +190,12 @@ func batch(in io.Reader, out io.Writer, now time.Time) error {
 }
 
 // previewed previews one line of a batch, without the text and the notes, which are for people.
-func previewed(line []byte, now time.Time) jobpreview.Result {
-	p, err := input.ParsePreview(line, now)
+func previewed(line []byte, o options) jobpreview.Result {
+	p, err := input.ParsePreview(line, o.Now)
 	if err != nil {
 		return p.Failed(err)
 	}
-	result := p.Run()
+	result := o.run(p)
 	result.Text, result.Notes = "", nil
 	return result
 }

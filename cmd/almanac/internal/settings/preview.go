@@ -22,6 +22,8 @@ type Preview struct {
 	Compare *recurrence.Zones // other time zones to show times by as well; nil: none
 	Output  string
 	Batch   bool
+
+	Calendars []string // files, each after a name and "=" if it has another one
 }
 
 // checkBatch checks which flags were given together.

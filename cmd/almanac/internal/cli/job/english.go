@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"almanac/client"
@@ -37,14 +38,20 @@ func (d *definition) readIn(ctx context.Context, s *base.Session, zone string) e
 		return nil
 	}
 	d.readZone = zone
-	found, err := s.Client.ReadRecurrence(ctx, client.RecurrenceText{Text: d.every, TimeZone: zone})
+	asked := client.RecurrenceText{Text: d.every, TimeZone: zone}
+	found, err := s.Client.ReadRecurrence(ctx, asked)
+	if client.StatusOf(err) == http.StatusBadRequest { // it may need a calendar, and name none
+		if asked.Calendars = calendarNames(ctx, s); asked.Calendars != nil {
+			found, err = s.Client.ReadRecurrence(ctx, asked)
+		}
+	}
 	if answered, ok := errors.AsType[*client.Error](err); ok && answered.Status == http.StatusBadRequest {
 		return exit.With(exit.Usage, fmt.Errorf("--every: %w", err))
 	}
 	if err != nil {
 		return err
 	}
-	if len(found.Readings) == 1 {
+	if found.Ambiguous == "" && len(found.Readings) == 1 {
 		d.reading = &found.Readings[0]
 		return nil
 	}
@@ -55,6 +62,25 @@ func (d *definition) readIn(ctx context.Context, s *base.Session, zone string) e
 	}
 	return exit.With(exit.Usage, errors.New(b.String()))
 }
+
+// calendarNames returns the names of the calendars that a job may have, as far as they can be listed.
+func calendarNames(ctx context.Context, s *base.Session) (names []string) {
+	for _, scope := range []string{s.Collection, ""} {
+		for c, err := range s.Client.CalendarsOf(scope).List(ctx, client.List{}) {
+			if err != nil {
+				break
+			}
+			name := c.Name[strings.LastIndexByte(c.Name, '/')+1:]
+			if len(names) < mostNames && !slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) }) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// mostNames is how many names of calendars a question has.
+const mostNames = 100
 
 // isUnit reports whether --every is a number and a unit.
 func isUnit(every string) bool {
@@ -78,6 +104,11 @@ func (d *definition) putReading(t tree) error {
 	}
 	for _, member := range []string{"frequency", "interval", "schedule", "cron", "rrule", "also"} {
 		t.put(inRecurrence+member, object[member])
+	}
+	for _, member := range []string{"calendars", "exclusions"} { // a text that says none leaves those that there are
+		if value, there := object[member]; there {
+			t.put(inRecurrence+member, value)
+		}
 	}
 	for flag, member := range map[string]string{"time-zone": "timeZone", "end": "endTime", "count": "count"} {
 		value, there := object[member]

@@ -229,12 +229,12 @@ func coloursAreForced(t *testing.T, s *consoleTest) {
 	}
 }
 
-// opens returns what the path of a form or a page does: its last part or, of a collection that is paused, its first.
+// opens returns what the path of a form or a page does: its last part or, of a collection that is paused or has settings, its first.
 func opens(path string) string {
 	path, _, _ = strings.Cut(path, "?")
 	path, _, _ = strings.Cut(path, "#")
 	parts := strings.Split(strings.Trim(path, "/"), "/")
-	if parts[0] == "pause" || parts[0] == "resume" {
+	if parts[0] == "pause" || parts[0] == "resume" || parts[0] == "settings" {
 		return parts[0]
 	}
 	return parts[len(parts)-1]
@@ -263,9 +263,9 @@ func TestTheConsoleShowsEachRoleWhatItMayDo(t *testing.T) {
 	off.State = calls.JobDisabled
 	_, err = c.PutJob(t.Context(), "many", "b", off)
 	require.NoError(t, err)
-	operates := []string{"run", "skip", "enable", "disable", "rerun", "bulk", "bulk/do", "pause", "resume", "backfill"}
-	writes := append(slices.Clone(operates), "edit", "new", "delete", "calendars")
-	pages := map[string]string{"edit": "edit", "delete": "edit", "new": "edit", "pause": "pause", "resume": "pause", "backfill": "pause"} // and what shows who may open them
+	operates := []string{"run", "skip", "enable", "disable", "rerun", "bulk", "bulk/do", "pause", "resume", "backfill", "skips"}
+	writes := append(slices.Clone(operates), "edit", "new", "delete", "calendars", "settings")
+	pages := map[string]string{"edit": "edit", "delete": "edit", "new": "edit", "pause": "pause", "resume": "pause", "backfill": "pause", "skips": "skips", "settings": "settings"} // and what shows who may open them
 	for role, may := range map[string][]string{"reader": nil, "operator": operates, "contributor": writes, "owner": writes} {
 		ctx := s.tab(t)
 		do(ctx, t, chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
@@ -294,7 +294,7 @@ func TestTheConsoleShowsEachRoleWhatItMayDo(t *testing.T) {
 			}
 			quiet(ctx, t)
 		}
-		for _, verb := range []string{"run", "skip", "pause", "resume", "backfill"} {
+		for _, verb := range []string{"run", "skip", "skips", "pause", "resume", "backfill", "settings"} {
 			require.Equal(t, slices.Contains(may, verb), seen[verb], "%s as %s", verb, role)
 		}
 	}

@@ -378,7 +378,7 @@ func axeScript(t *testing.T) string {
 // shown returns the pages that are looked at.
 func (s *consoleTest) shown() []string {
 	const job = "/jobs/many/a"
-	return []string{"/", "/jobs", "/jobs/many", "/jobs/none", job, job + "/edit", "/new?collection=many", job + "/delete", job + "/explain", job + "/pause", job + "/resume", job + "/backfill", "/pause/many", "/resume/many", "/jobs/default/hello", "/activity",
+	return []string{"/", "/jobs", "/jobs/many", "/jobs/none", job, job + "/edit", "/new?collection=many", job + "/delete", job + "/explain", job + "/pause", job + "/resume", job + "/backfill", job + "/skips", "/settings", "/settings/many", "/pause/many", "/resume/many", "/jobs/default/hello", "/activity",
 		"/activity?by=time", "/incident", "/incident?from=x", "/calendars", "/calendars?name=days-off", "/groups", "/about", "/nowhere"}
 }
 

@@ -107,6 +107,7 @@ func tryOuts(target string) []operation {
 		{"Jobs_GetForecastBySubscription", nil, "", ok},
 		{"Jobs_PostForecastBySubscription", nil, "", ok},
 		{"Calendars_CreateOrUpdate", here, "", created},
+		{"JobCollections_PreviewRecurrence", here, `{"properties":{"recurrence":{"frequency":"day","calendars":[{"name":"docs"}]}}}`, ok},
 		{"Calendars_List", here, "", ok},
 		{"Calendars_Get", here, "", ok},
 		{"Calendars_Delete", here, "", ok},

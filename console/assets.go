@@ -100,5 +100,5 @@ var sprite = template.HTML(strings.Replace(marks, `<svg xmlns="http://www.w3.org
 // functions are those that templates call.
 var functions = template.FuncMap{
 	"mark": mark, "sprite": func() template.HTML { return sprite },
-	"barKey": barKey, "weekDays": weekDays, "overlaps": overlaps, "methods": methods, "auths": auths, "count": count, "plural": plural, "args": args,
+	"barKey": barKey, "weekDays": weekDays, "overlaps": overlaps, "onMatches": onMatches, "plans": plans, "collectionStates": collectionStates, "atMosts": atMosts, "methods": methods, "auths": auths, "count": count, "plural": plural, "args": args,
 }

@@ -3,6 +3,7 @@ package console
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"almanac/access"
@@ -106,6 +107,7 @@ func (s *Console) askBulk(p *page) (string, error) {
 		f := p.promiseOf(form, p.Clock, choice.Action == client.BulkEnable)
 		if promise = &f; f.Wrong == "" {
 			q.Note, q.Until, q.Recover, q.AtOnce = f.promise.Note, client.At(f.promise.Until), f.promise.Recover, f.promise.AtOnce
+			q.Held = true
 		}
 		promise.offer()
 	}
@@ -148,33 +150,32 @@ func (s *Console) askBulk(p *page) (string, error) {
 		}
 	}
 	p.template, p.Title, p.Current, p.Main = "bulk", v.Verb+"?", "Jobs", v
-	p.addHeld(v)
+	p.addHeld(v, found.Jobs)
 	return "", nil
 }
 
 // addHeld says in the rows what a pause of the jobs that change holds, or what runs if they are enabled.
-func (p *page) addHeld(v *bulkView) {
+func (p *page) addHeld(v *bulkView, jobs []client.BulkJob) {
 	f := v.Promise
 	if f == nil || f.Wrong != "" {
 		return
 	}
-	of := map[string]*bulkRow{}
-	var names []string
-	for i := range v.Rows {
-		if row := &v.Rows[i]; row.Word == changes {
-			names, of[row.Name] = append(names, row.Name), row
-		}
-	}
-	if len(names) == 0 {
+	jobs = slices.DeleteFunc(slices.Clone(jobs), func(j client.BulkJob) bool { return j.Effect != "changes" })
+	if len(jobs) == 0 {
 		v.Held = heldView{Shown: true, Sentence: "Nothing changes."}
 		return
 	}
-	v.Held = p.heldOfJobs(v.Collection, names, v.Changes, f)
-	for _, held := range v.Held.Rows {
-		row := of[held.Name]
-		row.Mark, row.Text, row.At = held.Mark, held.Text, held.At
+	of := map[string]*bulkRow{}
+	for i := range v.Rows {
+		of[v.Rows[i].Name] = &v.Rows[i]
 	}
-	v.Held.Rows, v.Held.Rest = nil, 0
+	v.Held = p.heldOfJobs(v.Collection, jobs, f)
+	for _, held := range v.Held.Rows {
+		if row := of[held.Name]; row != nil {
+			row.Mark, row.Text, row.At = held.Mark, held.Text, held.At
+		}
+	}
+	v.Held.Rows = nil
 }
 
 // verb returns what is done, such as Pause.

@@ -190,7 +190,8 @@ type calDay struct {
 	Number int
 	Class  string
 	Lines  []calLine
-	Change bool // the clock changes
+	Change bool   // the clock changes
+	Title  string // what calendars move or skip; "" for nothing
 }
 
 // A calLine is a line in a day.

@@ -117,6 +117,7 @@ func (s *Console) routes() {
 	for path, show := range map[string]func(*page) error{
 		"/{$}": s.home, "/jobs": s.allJobs, "/jobs/{collection}": s.jobs, job: s.job,
 		job + "/explain": s.explain, job + "/edit": s.editJob, "/new": s.newJob,
+		job + "/skips": s.skips, "/settings": s.newCollection, "/settings/{collection}": s.collectionSettings,
 		job + "/delete": s.confirmDelete, job + "/backfill": s.backfill, job + "/backfills/{backfill}": s.backfillProgress, job + "/pause": s.pauseJob, job + "/resume": s.resumeJob,
 		"/pause/{collection}": s.pauseCollection, "/resume/{collection}": s.resumeCollection, job + "/executions/{execution}": s.execution,
 		"/bulk/{collection}/{operation}": s.bulkOperation, "/groups": s.listGroups, "/activity": s.activity, "/incident": s.incident, "/calendars": s.calendars, "/about": s.about,
@@ -134,6 +135,7 @@ func (s *Console) routes() {
 		job + "/restore": s.restoreJob,
 		job + "/pause":   s.doPauseJob, job + "/resume": s.doResumeJob, "/pause/{collection}": s.doPauseCollection, "/resume/{collection}": s.doResumeCollection,
 		"/jobs/{collection}/enable": s.enableCollection, "/jobs/{collection}/disable": s.disableCollection,
+		job + "/skips": s.skipWindow, "/settings": s.createCollection, "/settings/{collection}": s.saveSettings,
 		"/zone": s.setZone, "/start": s.start, "/calendars": s.saveCalendar, "/calendars/delete": s.deleteCalendar,
 	} {
 		s.mux.HandleFunc("POST "+root+path, s.changing(do))

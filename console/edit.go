@@ -41,6 +41,12 @@ type editView struct {
 	Stored bool // a password is stored
 	Copied string
 
+	English    string // a text that is not read yet
+	ReadAs     string // what was read; "" for nothing
+	Ambiguous  string // the words that may mean several things
+	Candidates []client.RecurrenceReading
+	Calendars  []string // names that a job may have
+
 	MayTry bool
 	Tried  *tried // what became of the action, if it was sent
 
@@ -160,6 +166,9 @@ func (s *Console) showEdit(p *page, v *editView, text string) error {
 			return err
 		}
 	}
+	if do := p.r.PostForm.Get("do"); do != "check" && p.refused == nil {
+		v.Calendars = p.calendarNames(v.Collection)
+	}
 	v.MayTry = p.refused == nil && p.May(access.TryJobs, v.Collection, v.Name)
 	title := "Edit " + v.Name
 	if v.New {
@@ -220,7 +229,10 @@ func (s *Console) saveJob(p *page) (string, error) {
 	if p.refused != nil {
 		return s.notSaved(p, v, text, p.refused)
 	}
-	if form.Get("do") == "check" || form.Has("spread") {
+	if isRead(form) {
+		return "", s.readEnglish(p, v, text)
+	}
+	if do := form.Get("do"); do == "check" || do == "read" || form.Has("spread") {
 		if v.Replaces = form.Get("replaces"); v.Replaces != "" {
 			if err := s.addOther(p, v); err != nil {
 				return "", err
@@ -295,7 +307,10 @@ func (s *Console) createJob(p *page) (string, error) {
 	if _, err := objectOf(text); err != nil {
 		return s.notSaved(p, v, text, err)
 	}
-	if form.Get("do") == "check" || form.Has("spread") {
+	if isRead(form) {
+		return "", s.readEnglish(p, v, text)
+	}
+	if do := form.Get("do"); do == "check" || do == "read" || form.Has("spread") {
 		return "", s.showEdit(p, v, text)
 	}
 	if v.Name == "" {

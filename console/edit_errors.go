@@ -49,7 +49,7 @@ func (v *editView) Anchor(field string) string {
 		there = v.New
 	case "uri", "method", "body", "username", "headers", "password":
 		there = v.Fields["isHTTP"] != ""
-	case "weekDays", "occurrences", "frequency":
+	case "weekDays", "occurrences", "frequency", "calendar", "onMatch":
 		there = true
 	default:
 		there = slices.ContainsFunc(members, func(m member) bool { return m.field == field })

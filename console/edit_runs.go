@@ -26,14 +26,14 @@ func (s *Console) previewInto(p *page, v *editView, text string) error {
 		asked.Properties = whenOf(whole)
 	}
 	asked.Take = most
-	found, err := p.api().PreviewBody(p.ctx, asked)
+	found, err := s.previewOf(p, v, asked)
 	if client.StatusOf(err) == http.StatusBadRequest {
 		v.fail(err)
 		if v.dropStored(); v.Wrong != "" {
 			return nil
 		}
 		asked.Properties = whenOf(whole) // all else is right
-		found, err = p.api().PreviewBody(p.ctx, asked)
+		found, err = s.previewOf(p, v, asked)
 	}
 	if err != nil {
 		return err
@@ -44,16 +44,26 @@ func (s *Console) previewInto(p *page, v *editView, text string) error {
 	}
 	v.Text, v.Notes, v.Done = found.Text, found.Notes, found.Done
 	for _, t := range found.Occurrences {
-		v.Runs = append(v.Runs, nextRow{At: clock.at(t), Rel: clock.rel(t)})
+		v.Runs = append(v.Runs, nextRow{At: clock.at(t), Rel: clock.rel(t), due: t})
 	}
 	var typed client.Job
 	if json.Unmarshal([]byte(`{"properties":`+string(whole)+`}`), &typed) != nil {
 		return nil
 	}
 	if v.New {
-		return p.crowded(v, &typed)
+		err = p.crowded(v, &typed)
+		v.Runs = clock.adjusted(v.Runs, found.Adjustments, found.Done)
+		return err
 	}
 	return p.compare(v, &typed, clock)
+}
+
+// previewOf returns when a definition would run, by the calendars of its job collection.
+func (s *Console) previewOf(p *page, v *editView, asked any) (client.PreviewResult, error) {
+	if v.Collection == "" {
+		return p.api().PreviewBody(p.ctx, asked)
+	}
+	return p.api().PreviewBodyIn(p.ctx, v.Collection, asked)
 }
 
 // full offers to spread a job that is due at a time at which many others are.
@@ -79,7 +89,11 @@ func whenOf(properties json.RawMessage) json.RawMessage {
 // crowded adds how many others are due with each run of a new job.
 func (p *page) crowded(v *editView, j *client.Job) error {
 	ask := client.Preview{Take: most, Properties: &client.PreviewProperties{StartTime: j.Properties.StartTime, Recurrence: j.Properties.Recurrence}}
-	found, err := p.api().ForecastBeside(p.ctx, client.Scope{}, client.Window{}, ask)
+	scope := client.Scope{}
+	if j.Properties.Recurrence != nil && len(j.Properties.Recurrence.Calendars) > 0 { // they have their names there
+		scope = client.InCollection(v.Collection)
+	}
+	found, err := p.api().ForecastBeside(p.ctx, scope, client.Window{}, ask)
 	if err != nil {
 		return err
 	}
@@ -106,6 +120,8 @@ type diffRow struct {
 	Kind, What  string // the tag; "" if nothing changes
 	Others      string
 	Crowded     bool
+	Moved       string // from where calendars move the run that will be, and why
+	Gap         string // what they skip, if the row is about that
 }
 
 // compare adds what a change does to the next runs of a job.
@@ -124,8 +140,15 @@ func (p *page) compare(v *editView, j *client.Job, clock clock) error {
 		d.First = clock.at(found.NextExecutionTime)
 	}
 	day := ""
+	var after time.Time
 	for _, run := range found.Runs {
-		row := diffRow{Was: clock.timeOfDay(run.Was), WillBe: clock.timeOfDay(run.WillBe), Others: othersOf(run.Others), Crowded: run.Others >= crowd}
+		if text := clock.left(found.Adjustments, after, run.WillBe); !run.WillBe.IsZero() && text != "" {
+			d.Rows = append(d.Rows, diffRow{Gap: text})
+		}
+		if !run.WillBe.IsZero() {
+			after = run.WillBe
+		}
+		row := diffRow{Moved: clock.moved(found.Adjustments, run.WillBe), Was: clock.timeOfDay(run.Was), WillBe: clock.timeOfDay(run.WillBe), Others: othersOf(run.Others), Crowded: run.Others >= crowd}
 		at := run.WillBe
 		if at.IsZero() {
 			at = run.Was
@@ -152,6 +175,9 @@ func (p *page) compare(v *editView, j *client.Job, clock clock) error {
 			row.Kind, row.What = "gone", "goes"
 		}
 		d.Rows = append(d.Rows, row)
+	}
+	if text := clock.left(found.Adjustments, after, time.Time{}); found.Done && text != "" {
+		d.Rows = append(d.Rows, diffRow{Gap: text})
 	}
 	v.Diff = d
 	return nil

@@ -23,6 +23,7 @@ type member struct {
 var members = []member{
 	{"interval", "recurrence.interval", "number"}, {"hours", "recurrence.schedule.hours", "numbers"},
 	{"minutes", "recurrence.schedule.minutes", "numbers"}, {"monthDays", "recurrence.schedule.monthDays", "numbers"},
+	{"workingDays", "recurrence.schedule.workingDays", "numbers"},
 	{"timeZone", "recurrence.timeZone", "text"}, {"endTime", "recurrence.endTime", "text"}, {"count", "recurrence.count", "number"},
 	{"overlapPolicy", "recurrence.overlapPolicy", "text"}, {"catchUpWindow", "recurrence.catchUpWindow", "text"},
 	{"startTime", "startTime", "text"}, {"uri", "action.request.uri", "text"}, {"method", "action.request.method", "text"},
@@ -39,6 +40,10 @@ func fieldOf(target string) string {
 		return "weekDays"
 	case strings.HasPrefix(target, "recurrence.schedule.monthlyOccurrences"):
 		return "occurrences"
+	case strings.HasPrefix(target, "recurrence.calendars[0].onMatch"):
+		return "onMatch"
+	case strings.HasPrefix(target, "recurrence.calendars"):
+		return "calendar"
 	case strings.HasPrefix(target, "action.request.headers"):
 		return "headers"
 	case target == "action.request.authentication.password":
@@ -145,6 +150,7 @@ func fieldsOf(body map[string]any) fields {
 		f["on-"+strings.ToLower(written(day))] = "yes"
 	}
 	f["occurrences"] = occurrencesText(valueAt(body, "recurrence.schedule.monthlyOccurrences"))
+	calendarFields(body, f)
 	headers, _ := valueAt(body, "action.request.headers").(map[string]any)
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
@@ -220,6 +226,7 @@ func applyFields(body map[string]any, form url.Values) {
 	} else {
 		set("recurrence.frequency", form.Get("frequency"), false)
 		applyDays(form, set)
+		applyCalendar(body, form, set)
 	}
 	for _, m := range members {
 		text := strings.TrimSpace(form.Get(m.field))

@@ -101,27 +101,21 @@ func heldText(h *client.Held, f *promiseForm) string {
 	return plural(h.Held, "run", "runs") + " would be held, " + count(h.Runs) + " would run at its end"
 }
 
-// listedHeld is of how many jobs a page says what a pause holds.
-const listedHeld = 50
-
-// heldOfJobs says what a pause of many jobs holds, of each of the first ones. There are all of them.
-func (p *page) heldOfJobs(collection string, names []string, all int, f *promiseForm) heldView {
-	names = names[:min(len(names), listedHeld)]
-	v := heldView{Shown: true, Jobs: true, Rest: all - len(names)}
-	held := make([]client.Held, len(names))
-	errs := eachOf(len(names), func(i int) (err error) {
-		held[i], err = p.api().PreviewPause(p.ctx, collection, names[i], actionOf(f.Ends), heldAs(f, f.Ends))
-		return err
-	})
+// heldOfJobs says what a pause of many jobs holds.
+func (p *page) heldOfJobs(collection string, jobs []client.BulkJob, f *promiseForm) heldView {
+	v := heldView{Shown: true, Jobs: true}
 	sum := client.Held{AtOnce: max(1, f.promise.AtOnce)}
-	for i, name := range names {
+	unknown := 0
+	for i := range jobs {
+		_, name := client.NamesOf(jobs[i].Name)
 		row := heldRow{Name: name, Link: p.JobLink(collection, name), Mark: "off", Word: "Held"}
-		if errs[i] != nil {
-			row.Mark, row.Word, row.Text = "warn", "Unknown", "What it holds is not known: "+p.lost(errs[i])
+		h := jobs[i].Held
+		if h == nil {
+			unknown++
+			row.Mark, row.Word, row.Text = "warn", "Unknown", "What it holds is not known: it did not answer in time."
 			v.Rows = append(v.Rows, row)
 			continue
 		}
-		h := &held[i]
 		sum.Held, sum.Runs, sum.More = sum.Held+h.Held, sum.Runs+h.Runs, sum.More || h.More
 		row.Text = heldText(h, f)
 		if len(h.Occurrences) > 0 {
@@ -134,8 +128,8 @@ func (p *page) heldOfJobs(collection string, names []string, all int, f *promise
 		v.Rows = append(v.Rows, row)
 	}
 	v.Sentence = strings.TrimSuffix(heldSentence(&sum, f), " The next would be:")
-	if v.Rest > 0 {
-		v.Sentence = "Of the first " + count(len(names)) + " of " + count(all) + " jobs: " + strings.ToLower(v.Sentence[:1]) + v.Sentence[1:]
+	if unknown > 0 {
+		v.Sentence += " " + plural(unknown, "job", "jobs") + " did not answer: there may be more."
 	}
 	return v
 }

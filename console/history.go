@@ -249,6 +249,7 @@ type nextRuns struct {
 	Until  string // the day up to which the calendars have them; "" if they have all
 	Clocks bool   // a day has a change of the clock
 	Full   bool   // a day has a run with which many others are due
+	Off    bool   // a day has what calendars move or skip
 	Empty  string // why there is none
 }
 
@@ -260,6 +261,8 @@ type nextRow struct {
 	Skip    *skipButton
 	Skipped bool
 	Unskip  string // when it is due, if the caller may have it run after all
+	Moved   string // from where calendars move it, and why; "" if they do not
+	Gap     string // what they skip, if the row is about that
 
 	due time.Time
 }
@@ -308,7 +311,8 @@ func (p *page) nextRuns(v *jobView, j *client.Job, clock clock) (n nextRuns, err
 		n.Rows = append(n.Rows, row)
 	}
 	n.addSkips(s, clock, may)
-	n.calendars(found.Runs, clock, p.Clock.in(v.Zone).Now.Location())
+	n.Rows = clock.adjusted(n.Rows, found.Adjustments, found.Done && len(found.Runs) <= most)
+	n.calendars(found.Runs, found.Adjustments, clock, p.Clock.in(v.Zone).Now.Location())
 	return n, nil
 }
 

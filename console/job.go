@@ -42,6 +42,7 @@ type jobView struct {
 
 	Skip                                                         *skipButton
 	Run, Rerun, Enable, Disable, Promise, Edit, Delete, MayWrite bool
+	Skips                                                        bool
 }
 
 // A number is a figure at the top of a page.
@@ -77,7 +78,7 @@ func (s *Console) job(p *page) error {
 		return err
 	}
 	v.Zone, v.Sends = zoneOf(&j.Properties), sends(&j.Properties.Action)
-	if j.Properties.Recurrence != nil && !strings.HasSuffix(v.Row.When, v.Zone) {
+	if j.Properties.Recurrence != nil && !strings.Contains(v.Row.When, ", "+v.Zone) {
 		v.Suffix = v.Zone
 	}
 	clock := p.Clock.For(j.Properties.Recurrence)
@@ -142,6 +143,7 @@ func (p *page) allow(v *jobView, j *client.Job, clock clock) {
 	state, status := j.Properties.State, j.Properties.Status
 	v.Run, v.Edit, v.Delete = may(access.RunJobs), may(access.WriteJobs), may(access.DeleteJobs)
 	v.MayWrite = p.May(access.WriteJobs, v.Collection, "") // another job of the collection
+	v.Skips = state == client.JobEnabled && j.Properties.Recurrence != nil && may(access.SkipJobs)
 	v.Rerun = v.Run && v.Trouble != nil && status.Retry == nil
 	v.Enable = state == client.JobDisabled && may(access.EnableJobs)
 	v.Promise = state == client.JobDisabled && may(access.DisableJobs) // another one
@@ -408,6 +410,12 @@ func doneNotice(p *page, collection, job string) *notice {
 		if due := p.r.URL.Query().Get("due"); due != "" && job != "" && p.May(access.SkipJobs, collection, job) {
 			n.Undo = jobPath(collection, job) + "/unskip?due=" + url.QueryEscape(due)
 		}
+	case "skippedall":
+		n.Lead, n.Text = "Left out.", "What is due in that time does not run. The list below has the time, and may end it."
+	case "settings":
+		n.Lead = "Saved."
+	case "collection":
+		n.Lead, n.Text = "Created.", "Its jobs will be here."
 	case "unskipped":
 		n.Lead, n.Text = "It runs after all.", "The list below has it."
 	case "saved":

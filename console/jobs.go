@@ -42,6 +42,7 @@ type jobsView struct {
 	New    string // the link to a new job; "" if the caller may create none
 	Bulk   []bulkChoice
 	Filter string // what is selected, in the language of the API
+	Settings, NewCollection,
 	Enable, Disable, Promise,
 	Filtered bool
 }
@@ -110,6 +111,7 @@ func (s *Console) list(p *page, collection string) error {
 	if p.May(access.WriteJobs, collection, "") {
 		v.New = p.Link("/new" + escapedQuery("collection", v.Collection))
 	}
+	v.NewCollection = collection == "" && p.May(access.WriteCollections, "", "")
 	f := p.filter(v)
 	v.Filter = f.list.Filter
 	if collection != "" {
@@ -153,6 +155,7 @@ func (p *page) describe(v *jobsView, of *client.Collection) {
 	if !enabled {
 		v.Paused, v.Pause = strings.ToLower(string(of.Properties.State)), p.Clock.pauseOf(of.Properties.Disabled)
 	}
+	v.Settings = p.May(access.WriteCollections, of.Name, "")
 	v.Enable = !enabled && p.May(access.EnableCollections, of.Name, "")
 	v.Promise = !enabled && p.May(access.DisableCollections, of.Name, "")
 	v.Disable = enabled && p.May(access.DisableCollections, of.Name, "")

@@ -11,7 +11,7 @@ const mostMonths = 2
 
 // calendars adds the calendar of the month of the first run, and of the next month if the runs reach into it. Runs that
 // are all on one day need none. The clock of the job's own zone changes on the days that say so.
-func (n *nextRuns) calendars(runs []client.ChangeRun, clock clock, own *time.Location) {
+func (n *nextRuns) calendars(runs []client.ChangeRun, all []client.Adjustment, clock clock, own *time.Location) {
 	if len(runs) == 0 {
 		return
 	}
@@ -43,6 +43,7 @@ func (n *nextRuns) calendars(runs []client.ChangeRun, clock clock, own *time.Loc
 			day.Lines[1] = calLine{Text: "and more"}
 		}
 	}
+	n.addAdjusted(byMonth, all, clock)
 	var shown time.Time
 	for from := first; len(n.Months) < mostMonths; from = from.AddDate(0, 1, 1-from.Day()) {
 		days := byMonth[from.Format("2006-01")]

@@ -125,7 +125,7 @@ func TestManyJobsArePausedWithAPromise(t *testing.T) {
 		if strings.HasSuffix(r.URL.Path, "/bulkPreview") {
 			text, _ := io.ReadAll(r.Body)
 			body = string(text)
-			_, _ = io.WriteString(w, bulkAsked)
+			_, _ = io.WriteString(w, strings.ReplaceAll(bulkAsked, `"effect":"changes"`, `"effect":"changes","held":`+held))
 			return
 		}
 		api.ServeHTTP(w, r)
@@ -133,7 +133,7 @@ func TestManyJobsArePausedWithAPromise(t *testing.T) {
 	const list = "/console/jobs/reports"
 	form := url.Values{"action": {"disable"}, "job": {"a", "b"}, "note": {"moves"}, "until": {"2026-11-30T06:00"}, "recover": {"latest"}, "do": {"check"}}
 	b.post(list, list+"/bulk", form).has("6 runs would be held: at its end 2 of them would run, 1 at once, and 4 would be left out.", "3 runs would be held, 1 would run at its end", `name="job" value="b"`)
-	require.JSONEq(t, `{"action":"disable","names":["a","b"],"note":"moves","until":"2026-11-30T06:00:00Z","recover":"latest"}`, body)
+	require.JSONEq(t, `{"action":"disable","names":["a","b"],"note":"moves","until":"2026-11-30T06:00:00Z","recover":"latest","held":true}`, body)
 	form.Del("do")
 	form["selection"], form["listed"] = []string{"s1"}, []string{"  0"}
 	b.post(list, list+"/bulk/do", form).has("Nothing was done yet")

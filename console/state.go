@@ -15,7 +15,7 @@ func (p *page) jobRow(j client.Job) (jobRow, error) {
 	row := jobRow{Mark: kind, Word: words[kind], Name: name, Collection: collection, Link: p.JobLink(collection, name),
 		Target: target(&j.Properties.Action)}
 	row.Next = p.Clock.For(j.Properties.Recurrence).next(&j.Properties)
-	when, err := p.when(&j.Properties)
+	when, err := p.when(collection, &j.Properties)
 	row.When = when
 	return row, err
 }

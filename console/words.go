@@ -35,7 +35,7 @@ func (c *cache) put(key, text string) {
 }
 
 // when returns when a job repeats, in English.
-func (p *page) when(j *client.JobProperties) (string, error) {
+func (p *page) when(collection string, j *client.JobProperties) (string, error) {
 	if j.Recurrence == nil {
 		return "once", nil
 	}
@@ -46,8 +46,11 @@ func (p *page) when(j *client.JobProperties) (string, error) {
 	if text, ok := p.console.words.get(string(key)); ok {
 		return text, nil
 	}
-	found, err := preview(p.ctx, p.api(), j, 1)
-	if client.StatusOf(err) == http.StatusBadRequest { // of a job that was stored when more was accepted
+	found, err := preview(p.ctx, p.api(), collection, j, 1)
+	switch {
+	case err != nil && len(j.Recurrence.Calendars) > 0: // the page of the job says why
+		return "by calendars that cannot be read now", nil
+	case client.StatusOf(err) == http.StatusBadRequest: // of a job that was stored when more was accepted
 		return "by a recurrence that would not be accepted any more", nil
 	}
 	if err != nil {
@@ -57,7 +60,9 @@ func (p *page) when(j *client.JobProperties) (string, error) {
 	return found.Text, nil
 }
 
-// preview returns when a job would run.
-func preview(ctx context.Context, c *client.Client, j *client.JobProperties, take int) (client.PreviewResult, error) {
-	return c.Preview(ctx, client.Preview{Take: take, Properties: &client.PreviewProperties{StartTime: j.StartTime, Recurrence: j.Recurrence}})
+// preview returns when a job of a collection would run.
+func preview(
+	ctx context.Context, c *client.Client, collection string, j *client.JobProperties, take int,
+) (client.PreviewResult, error) {
+	return c.PreviewIn(ctx, collection, client.Preview{Take: take, Properties: &client.PreviewProperties{StartTime: j.StartTime, Recurrence: j.Recurrence}})
 }

@@ -75,7 +75,8 @@ func (j *loop) mayRunNow(ctx workflow.Context, r workflows.RunRequest) error {
 
 // inheritBlackouts applies the blackouts of the collection. What is held for another start returns to the plan.
 func (j *loop) inheritBlackouts(ctx workflow.Context, shared []job.Blackout) {
-	if len(shared) == 0 && len(j.Blackouts) == 0 || reflect.DeepEqual(shared, j.Blackouts) { //workflowcheck:ignore // of types without maps
+	same := reflect.DeepEqual(shared, j.Blackouts) //workflowcheck:ignore // of types without maps it is deterministic
+	if same || len(shared) == 0 && len(j.Blackouts) == 0 {
 		return
 	}
 	j.beforeReplan(ctx)

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc"
 
 	"almanac/activities/completions"
+	"almanac/activities/notify"
 	checkins "almanac/activities/presence"
 	"almanac/internal/latency"
 )
@@ -31,6 +32,7 @@ type Client struct {
 	client.Client
 	completions *completions.Limiter
 	latency     *latency.Meter
+	courier     *notify.Courier
 	polls       time.Duration // time limit of a poll; 0: that of the SDK
 }
 
@@ -41,14 +43,15 @@ type Client struct {
 func Dial(ctx context.Context, o client.Options, polls time.Duration) (*Client, error) {
 	meter := new(latency.Meter)
 	limiter := completions.New(meter)
+	courier := notify.NewCourier(meter)
 	connection := &o.ConnectionOptions
 	connection.DialOptions = append(slices.Clip(connection.DialOptions), grpc.WithChainUnaryInterceptor(patiently(meter), measure(meter),
-		watchCompletions(limiter), new(sticky).intercept, (&pollLimit{timeout: polls, meter: meter}).intercept, new(lost).intercept))
+		watchCompletions(limiter), watchTasks(courier), new(sticky).intercept, (&pollLimit{timeout: polls, meter: meter}).intercept, new(lost).intercept))
 	c, err := client.DialContext(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	return &Client{c, limiter, meter, polls}, nil
+	return &Client{c, limiter, meter, courier, polls}, nil
 }
 
 // patiently replaces the SDK's time limit of what the server would be asked to do again.

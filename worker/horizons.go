@@ -10,7 +10,6 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
-	"almanac/activities/notify"
 	"almanac/internal/calendarcache"
 	"almanac/internal/calendarusers"
 	"almanac/internal/wfclient"
@@ -22,8 +21,6 @@ import (
 // A warner raises alerts of calendars whose days are known for few days more.
 type warner struct {
 	*teller
-
-	notifies *notify.Activities
 
 	once    sync.Once
 	queries *wfclient.Queries
@@ -92,8 +89,5 @@ func (w *warner) raise(ctx context.Context, k job.CollectionKey, h *workflows.Ho
 	a := notification.Alert{Event: job.EventHorizon, Job: c.Key.Job(""), Time: now}
 	a.Identify("", fmt.Sprintf("%s %d %s %d", h.Key.ARMID(), h.Registration, h.Horizon, h.Days))
 	a.Describe(h.Key.HorizonText(h.Horizon, left, jobs))
-	return w.notifies.Raise(ctx, notify.RaiseInput{
-		Collection: c.Key, Type: workflows.TypeNotifications, Queue: workflows.TaskQueue, Signal: workflows.SignalRaise,
-		Raised: []notification.Raised{{Alert: a, Inherit: keys}},
-	})
+	return sendAlerts(ctx, w.client, notification.Shard{Collection: c.Key}, []notification.Raised{{Alert: a, Inherit: keys}})
 }

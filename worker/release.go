@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"time"
 
 	"github.com/google/uuid"
@@ -9,6 +10,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"almanac/activities"
+	"almanac/activities/notify"
 	checkins "almanac/activities/presence"
 )
 
@@ -21,6 +23,7 @@ type pair struct {
 	releases worker.Worker
 	checkIns *checkins.CheckIns
 	zones    *zones // nil: the release of the time zones is not known
+	courier  *notify.Courier
 }
 
 // goodbyeTimeout is how long a worker that stops waits until it is recorded that it does.
@@ -62,6 +65,7 @@ func (p *pair) Run(interrupt <-chan any) error {
 	defer p.checkIns.Stop()
 	p.zones.start()
 	defer p.zones.stop()
+	defer p.handOver()
 	return p.Worker.Run(interrupt)
 }
 
@@ -70,5 +74,13 @@ func (p *pair) Stop() {
 	p.checkIns.Stop()
 	p.zones.stop()
 	p.Worker.Stop()
+	p.handOver()
 	p.releases.Stop()
+}
+
+// handOver hands over the alerts that are left when the worker has stopped.
+func (p *pair) handOver() {
+	ctx, cancel := context.WithTimeout(context.Background(), lastAlerts)
+	defer cancel()
+	p.courier.Stop(ctx)
 }

@@ -101,7 +101,8 @@ func New(o Options) worker.Worker {
 
 		Interceptors: append(interceptors(o.Telemetry), header.ForWorker(cmp.Or(o.Converter, converter.GetDefaultDataConverter()))),
 	})
-	w.RegisterWorkflowWithOptions(jobloop.Workflow, workflow.RegisterOptions{Name: workflows.TypeJob})
+	courier := courierOf(&o)
+	w.RegisterWorkflowWithOptions(jobloop.For(courier), workflow.RegisterOptions{Name: workflows.TypeJob})
 	w.RegisterWorkflowWithOptions(registries.Collection, workflow.RegisterOptions{Name: workflows.TypeCollection})
 	w.RegisterWorkflowWithOptions(notifier.Workflow, workflow.RegisterOptions{Name: workflows.TypeNotifications})
 	w.RegisterWorkflowWithOptions(registries.Subscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
@@ -123,16 +124,15 @@ func New(o Options) worker.Worker {
 	if o.Notifies == nil {
 		o.Notifies = notify.Actions(o.Senders)
 	}
-	notifies := &notify.Activities{Senders: o.Notifies, Log: o.Log, PublicURL: o.PublicURL, Latency: o.Client.latency}
+	notifies := &notify.Activities{Senders: o.Notifies, Log: o.Log, PublicURL: o.PublicURL}
 	planner := jobloop.NewPlanner(calendarReader(o.Client.Client))
 	w.RegisterActivityWithOptions(planner.Plan, activity.RegisterOptions{Name: workflows.ActivityPlan})
 	w.RegisterActivityWithOptions(planner.Ask, activity.RegisterOptions{Name: workflows.ActivityAsk})
 	tells := newTeller(&o)
 	w.RegisterActivityWithOptions(tells.Tell, activity.RegisterOptions{Name: workflows.ActivityTell})
-	warns := &warner{teller: tells, notifies: notifies}
+	warns := &warner{teller: tells}
 	w.RegisterActivityWithOptions(warns.Warn, activity.RegisterOptions{Name: workflows.ActivityWarn})
 	w.RegisterActivityWithOptions(notifies.Send, activity.RegisterOptions{Name: notify.TypeSend})
-	w.RegisterActivityWithOptions(notifies.Raise, activity.RegisterOptions{Name: notify.TypeRaise})
 	w.RegisterActivityWithOptions(notifies.Targets, activity.RegisterOptions{Name: notify.TypeTargets})
 	tries := &trials.Trials{Runner: runner}
 	w.RegisterActivityWithOptions(tries.Try, activity.RegisterOptions{Name: trials.TypeTry})
@@ -149,7 +149,7 @@ func New(o Options) worker.Worker {
 	releases := newReleases(o.Client.Client, runner)
 	checkIns := newCheckIns(&o, runner)
 	releases.RegisterActivityWithOptions(checkIns.Present, activity.RegisterOptions{Name: checkins.TypePresent})
-	return &pair{Worker: w, releases: releases, checkIns: checkIns, zones: newZones(&o)}
+	return &pair{Worker: w, releases: releases, checkIns: checkIns, zones: newZones(&o), courier: courier}
 }
 
 // interceptors returns what counts operations in progress and, if traces are on, passes the spans of requests to

@@ -1,4 +1,4 @@
-// Package notify holds the activities that raise and deliver alerts.
+// Package notify holds the activities that deliver alerts, and the [Courier], which brings them there.
 //
 // A delivery is made at least once, with the id of its message for the receiver to recognize duplicates. So it needs
 // none of the protocol by which [activities.Runner] makes the attempts of an execution.
@@ -17,7 +17,6 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"almanac/activities"
-	"almanac/internal/latency"
 	"almanac/internal/redact"
 	"almanac/internal/wfclient"
 	"almanac/job"
@@ -28,7 +27,6 @@ import (
 // Names of the activity types.
 const (
 	TypeSend    = "SendNotification"
-	TypeRaise   = "RaiseAlerts"
 	TypeTargets = "NotificationTargets"
 )
 
@@ -54,10 +52,7 @@ const LostCounter = "almanac_alerts_lost"
 type Activities struct {
 	Senders   map[kind.Type]Sender // by the type of a post
 	Log       *slog.Logger
-	PublicURL string         // begins the links in messages, without a slash at its end; "" means that there are none
-	Latency   *latency.Meter // of the server; nil means that it is quick
-
-	merger merger
+	PublicURL string // begins the links in messages, without a slash at its end; "" means that there are none
 }
 
 // A Sender sends one kind of post once. Its result is as that of an [activities.Sender].

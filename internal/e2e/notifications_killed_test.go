@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/command/v1"
+	"go.temporal.io/api/common/v1"
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/proxy"
 	"go.temporal.io/api/workflowservice/v1"
@@ -73,6 +75,17 @@ func schedules(request any, activity string) bool {
 	return false
 }
 
+// offers reports whether a worker's request records what a job has offered to it of its alerts, which has not left yet.
+// The failure before is that of the job's only execution.
+func offers(request any) bool {
+	r, ok := request.(*workflowservice.RespondWorkflowTaskCompletedRequest)
+	return ok && slices.ContainsFunc(r.Commands, func(c *command.Command) bool {
+		return slices.ContainsFunc(c.GetRecordMarkerCommandAttributes().GetDetails()["data"].GetPayloads(), func(p *common.Payload) bool {
+			return strings.Contains(string(p.GetData()), `"again"`)
+		})
+	})
+}
+
 // A doomed worker is killed at a request of its own.
 type doomed struct {
 	*half
@@ -127,7 +140,7 @@ func TestAnAlertSurvivesTheDeathOfItsWorker(t *testing.T) {
 			_, ok := request.(*workflowservice.RespondActivityTaskFailedRequest)
 			return ok
 		}},
-		{"when the job has decided to raise it", false, func(request any) bool { return schedules(request, notify.TypeRaise) }},
+		{"when the job has decided to raise it", false, offers},
 		{"when it is handed over, and nobody knows", false, func(request any) bool {
 			r, ok := request.(*workflowservice.SignalWithStartWorkflowExecutionRequest)
 			return ok && strings.EqualFold(r.SignalName, "raise")

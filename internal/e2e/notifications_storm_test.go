@@ -14,12 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/enums/v1"
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
-	"go.temporal.io/sdk/worker"
-	"go.temporal.io/sdk/workflow"
-	"golang.org/x/sync/errgroup"
 
 	"almanac/activities/notify"
 	"almanac/job"
@@ -30,46 +26,24 @@ import (
 
 var storm = flag.Int("storm", 400, "number of jobs in the storm of TestAStormOfJobsWithTargetsOfTheirOwnIsDelivered")
 
-// A stormed has the activity that hands over the alerts of a storm, each in a call of its own.
-type stormed struct {
-	notify.Activities
-	raised []notification.Raised
-	took   time.Duration
-}
-
-func (s *stormed) storm(ctx context.Context) error {
-	begun := time.Now()
-	var calls errgroup.Group
-	for i := range s.raised {
-		calls.Go(func() error {
-			in := notify.RaiseInput{
-				Collection: s.raised[i].Alert.Job.Collection, Type: workflows.TypeNotifications, Queue: workflows.TaskQueue, Signal: workflows.SignalRaise, Raised: s.raised[i : i+1],
-			}
-			err := s.Raise(ctx, in)
-			for err != nil && ctx.Err() == nil { // as the server repeats the activity
-				err = s.Raise(ctx, in)
-			}
-			return err
-		})
-	}
-	err := calls.Wait()
-	s.took = time.Since(begun)
-	return err
-}
-
-// start hands the alerts over.
-func (s *stormed) start(t *testing.T, temporal client.Client) {
+// handOver hands alerts over as a worker's courier does, each offered by a job of its own, and returns how long it took.
+func handOver(t *testing.T, temporal client.Client, raised []notification.Raised) time.Duration {
 	t.Helper()
-	w := worker.New(temporal, "storm", worker.Options{})
-	w.RegisterActivityWithOptions(s.storm, activity.RegisterOptions{Name: "storm"})
-	w.RegisterWorkflowWithOptions(func(ctx workflow.Context) error {
-		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: patience})
-		return workflow.ExecuteActivity(ctx, "storm").Get(ctx, nil)
-	}, workflow.RegisterOptions{Name: "storm"})
-	require.NoError(t, w.Start())
-	t.Cleanup(w.Stop)
-	_, err := temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{TaskQueue: "storm"}, "storm")
-	require.NoError(t, err)
+	courier, begun := notify.NewCourier(nil), time.Now()
+	courier.Log = slog.New(slog.DiscardHandler)
+	courier.Send = func(ctx context.Context, s notification.Shard, raised []notification.Raised) error {
+		_, err := temporal.SignalWithStartWorkflow(ctx, s.WorkflowID(), workflows.SignalRaise, raised, client.StartWorkflowOptions{
+			TaskQueue: workflows.TaskQueue,
+		}, workflows.TypeNotifications, s)
+		return err
+	}
+	for i := range raised {
+		job := raised[i].Alert.Job
+		courier.Exchange(job.WorkflowID(), job.Collection, raised[i:i+1])
+		courier.Recorded(job.WorkflowID())
+	}
+	courier.Stop(t.Context())
+	return time.Since(begun)
 }
 
 // Alerts of many jobs, each with a target of its own, are handed over within a second. Some targets hang, and the
@@ -109,7 +83,7 @@ func TestAStormOfJobsWithTargetsOfTheirOwnIsDelivered(t *testing.T) {
 		}
 	})
 	k := key(front.url+"/jobCollections/storm/jobs", "").Collection
-	s := &stormed{}
+	var raised []notification.Raised
 	for i := range jobs {
 		path := "/target"
 		if i%50 == 7 {
@@ -118,20 +92,21 @@ func TestAStormOfJobsWithTargetsOfTheirOwnIsDelivered(t *testing.T) {
 		a := notification.Alert{Event: job.EventFailed, Job: k.Job(fmt.Sprintf("job %d", i)), Time: time.Now().UTC(), Error: strings.Repeat("it failed, ", 20), Failures: 3}
 		a.Identify("run", "1")
 		a.Describe("")
-		s.raised = append(s.raised, notification.Raised{Alert: a, Own: []job.Notification{{Name: "own", On: []job.Event{job.EventFailed}, Target: job.Target{
+		raised = append(raised, notification.Raised{Alert: a, Own: []job.Notification{{Name: "own", On: []job.Event{job.EventFailed}, Target: job.Target{
 			Type: kind.HTTP, RetryPolicy: &job.RetryPolicy{RetryCount: 4, RetryInterval: "PT15S"}, Content: kind.Content{Request: &kind.Request{
 				URI: fmt.Sprintf("%s%s/%d", target.URL, path, i), Method: "POST", Headers: job.Members{{Name: "X-Token", Value: strings.Repeat("t", 200)}},
 			}},
 		}}}})
 	}
 	begun = time.Now()
-	s.start(t, raw)
+	took := make(chan time.Duration, 1)
+	go func() { took <- handOver(t, raw, raised) }()
 	<-middle
 	doomed.kill(t)
 	t.Logf("killed after %s", time.Since(begun).Round(time.Millisecond))
 	startHalf(t, temporal, "", "worker")
 	eventually(t, "alert of each job", func() bool { return arrived.Load() == int32(jobs) })
-	t.Logf("%d alerts handed over in %s, all arrived after %s, by %d requests", jobs, s.took.Round(time.Millisecond), last.Round(time.Millisecond), requests.Load())
+	t.Logf("%d alerts handed over in %s, all arrived after %s, by %d requests", jobs, (<-took).Round(time.Millisecond), last.Round(time.Millisecond), requests.Load())
 	measure(t, raw, k)
 }
 

@@ -6,22 +6,20 @@ import "slices"
 // most 6 KiB each.
 const MaxOutbox = 64 << 10
 
-// An Outbox holds the alerts of a job that were not handed over yet, oldest first, and notices of how many were dropped
-// since there was no room.
+// An Outbox holds the alerts of a job of which it is not known yet that they were handed over, oldest first, and notices
+// of how many were dropped since there was no room.
 //
-// Notices are handed over when no alert is left, one by one. So there are at most two: one that is being handed over,
-// or may have been, and one that still counts.
+// Notices are offered when no alert is left, one by one. So there are at most two: one that may have been handed over,
+// and one that still counts.
 type Outbox struct {
 	Alerts  []Raised `json:"alerts,omitempty"`
 	Notices []Raised `json:"notices,omitempty"`
 	Taken   int      `json:"taken,omitempty"` // notices that may have arrived, the first ones
-
-	alerts, notices int // that are being handed over, the first ones
 }
 
 // Add adds an alert. If there is no room, it counts the alert in a notice and reports false.
 func (o *Outbox) Add(r Raised) bool {
-	if SizeOf(o.Alerts)+SizeOf(r) <= MaxOutbox {
+	if o.Fits(&r) {
 		o.Alerts = append(o.Alerts, r)
 		return true
 	}
@@ -35,29 +33,39 @@ func (o *Outbox) Add(r Raised) bool {
 	return false
 }
 
-// Take returns what is to be handed over next; nil for nothing, or while something is.
-func (o *Outbox) Take() []Raised {
+// Fits reports whether there is room for an alert.
+func (o *Outbox) Fits(r *Raised) bool { return SizeOf(o.Alerts)+SizeOf(r) <= MaxOutbox }
+
+// Offer returns what is to be handed over next, and may have been: all alerts or, if there are none, a notice; nil for
+// nothing.
+func (o *Outbox) Offer() []Raised {
 	switch {
-	case o.alerts+o.notices > 0:
-		return nil
 	case len(o.Alerts) > 0:
-		o.alerts = len(o.Alerts)
 		return o.Alerts
 	case len(o.Notices) > 0:
-		o.notices, o.Taken = 1, 1
+		o.Taken = 1
 		return o.Notices[:1]
 	}
 	return nil
 }
 
-// HandedOver removes what Take returned, if it was handed over. In any case Take may return something again.
-func (o *Outbox) HandedOver(ok bool) {
-	if ok {
-		o.Alerts, o.Notices = slices.Clone(o.Alerts[o.alerts:]), slices.Clone(o.Notices[o.notices:])
-		o.Taken -= o.notices
+// HandedOver removes what was handed over of that which Offer returned last, by position.
+func (o *Outbox) HandedOver(positions []int) {
+	from := &o.Alerts
+	if len(o.Alerts) == 0 && len(positions) > 0 {
+		from, o.Taken = &o.Notices, 0
 	}
-	o.alerts, o.notices = 0, 0
+	var left []Raised
+	for i, r := range *from {
+		if !slices.Contains(positions, i) {
+			left = append(left, r)
+		}
+	}
+	*from = left
 }
 
-// All returns everything that was not handed over.
+// Empty reports whether nothing is left.
+func (o *Outbox) Empty() bool { return len(o.Alerts)+len(o.Notices) == 0 }
+
+// All returns everything of which it is not known that it was handed over.
 func (o *Outbox) All() []Raised { return slices.Concat(o.Alerts, o.Notices) }

@@ -63,34 +63,53 @@ func TestAnOutboxIsBoundedWhateverItsAlertsAre(t *testing.T) {
 	k := job.CollectionKey{Subscription: strings.Repeat("😀", 255), ResourceGroup: strings.Repeat("😀", 255), Name: strings.Repeat("😀", 100)}.Job(strings.Repeat("😀", 255))
 	var o notification.Outbox
 	added, handedOver := 0, 0
+	take := func(few bool) {
+		offered := o.Offer()
+		var positions []int
+		for i := range offered {
+			if !few || i%3 == 1 {
+				positions = append(positions, i)
+				handedOver += max(offered[i].Lost, 1)
+			}
+		}
+		o.HandedOver(positions)
+	}
 	for i := range 1000 {
 		r := raisedBy("", strings.Repeat("<", 1+i*7%4000))
 		r.Alert.Job, r.Alert.Error = k, strings.Repeat("<", 300)
 		r.Alert.Identify("run", fmt.Sprint(i))
 		r.Alert.Describe("")
 		added++
-		o.Add(r)
-		if i%100 == 10 {
-			o.Take()
-		}
+		fits := o.Fits(&r)
+		require.Equal(t, fits, o.Add(r))
 		text, err := json.Marshal(o)
 		require.NoError(t, err)
 		require.LessOrEqual(t, len(text), notification.MaxOutbox+2*6<<10)
 		if i%100 == 60 {
-			before := len(o.Alerts)
-			o.HandedOver(i%200 == 60)
-			handedOver += before - len(o.Alerts)
+			take(i%200 == 60)
 		}
 	}
-	o.HandedOver(false)
-	for taken := o.Take(); taken != nil; taken = o.Take() {
-		for _, r := range taken {
-			handedOver += max(r.Lost, 1)
-		}
-		o.HandedOver(true)
+	for !o.Empty() {
+		take(false)
 	}
 	require.Equal(t, added, handedOver, "each alert, or its count")
 	require.Empty(t, o.All())
+}
+
+func TestAnOutboxKeepsWhatWasNotHandedOverInItsOrder(t *testing.T) {
+	t.Parallel()
+	var o notification.Outbox
+	for i := range 5 {
+		o.Add(raisedBy(fmt.Sprint(i), "https://example.com/"))
+	}
+	o.HandedOver(nil)
+	require.Len(t, o.Offer(), 5)
+	o.HandedOver([]int{0, 3})
+	var left []string
+	for _, r := range o.Offer() {
+		left = append(left, r.Alert.Job.Name)
+	}
+	require.Equal(t, []string{"1", "2", "4"}, left)
 }
 
 // A run that continues as new does not know whether the notice that it was handing over has arrived. If it has, the
@@ -108,7 +127,7 @@ func TestANoticeThatMayHaveArrivedCountsNoMore(t *testing.T) {
 			*o = notification.Outbox{}
 			require.NoError(t, json.Unmarshal(text, o))
 		}},
-		{"although the hand-over failed", func(_ *testing.T, o *notification.Outbox) { o.HandedOver(false) }},
+		{"although it is not known", func(_ *testing.T, o *notification.Outbox) { o.HandedOver(nil) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -116,9 +135,10 @@ func TestANoticeThatMayHaveArrivedCountsNoMore(t *testing.T) {
 			var o notification.Outbox
 			for o.Add(large) {
 			}
-			o.Take()
-			o.HandedOver(true)
-			require.Equal(t, 1, o.Take()[0].Lost)
+			for len(o.Alerts) > 0 {
+				o.HandedOver([]int{0})
+			}
+			require.Equal(t, 1, o.Offer()[0].Lost)
 			tt.then(t, &o)
 			for o.Add(large) {
 			}

@@ -69,6 +69,7 @@ type part struct {
 var parts = []part{
 	{"engines", false, (*bench).measureEngines},
 	{options.FirstTick, true, (*bench).measureFirstTick},
+	{options.Storm, true, (*bench).measureStorm},
 	{"isolation", true, (*bench).measureIsolation},
 	{"bulk", true, (*bench).measureBulk},
 	{"lateness", true, (*bench).measureLateness},

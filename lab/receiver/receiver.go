@@ -86,6 +86,9 @@ func (r *Receiver) URI(j record.Job, version int, action, behaviour string) stri
 		behaviour)
 }
 
+// Failing makes the requests to a URI of [Receiver.Target] be answered by 500.
+const Failing = "?do=fail"
+
 // Target returns the URI of a job whose requests are all answered by 204 at once.
 func (r *Receiver) Target(collection, name string) string {
 	return fmt.Sprintf("%s/%s/%s", r.url, collection, name)

@@ -316,7 +316,7 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 	}
 	w := newJobEnv(t, once)
 	w.next, w.now = in, at(5)
-	w.suggest, w.raising, w.confirms = time.Second, never, time.Hour
+	w.suggest, w.courier.raising, w.courier.again, w.confirms = time.Second, never, time.Hour, time.Hour
 	// an old one, which wakes the loop
 	w.update(6*time.Minute, workflows.UpdateCollection, workflows.CollectionState{Generation: 2})
 	w.run(7 * time.Minute)

@@ -3,9 +3,7 @@ package jobloop_test
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
@@ -18,7 +16,6 @@ import (
 	"almanac/activities/lookups"
 	"almanac/activities/notify"
 	"almanac/job"
-	"almanac/job/notification"
 	"almanac/workflows"
 )
 
@@ -107,9 +104,6 @@ func (o *workersOutbound) ExecuteActivity(ctx workflow.Context, name string, arg
 		if name == lookups.TypeUpdate {
 			return nil, o.w.confirm(ctx, arguments...)
 		}
-		if name == notify.TypeRaise {
-			return nil, o.w.raise(ctx, arguments...)
-		}
 		if name == notify.TypeSend {
 			if err := workflow.Sleep(ctx, o.w.sending); err != nil {
 				return nil, err
@@ -127,31 +121,6 @@ func (o *workersOutbound) ExecuteActivity(ctx workflow.Context, name string, arg
 		}
 		return o.w.perform(ctx, in, options)
 	})
-}
-
-// raise takes what the job raises.
-func (w *jobEnv) raise(ctx workflow.Context, arguments ...any) error {
-	w.raises++
-	if w.raising > 0 {
-		if err := workflow.Sleep(ctx, w.raising); err != nil {
-			return err
-		}
-	}
-	var in notify.RaiseInput
-	if err := w.copy(&in, arguments...); err != nil {
-		return err
-	}
-	for _, r := range in.Raised {
-		w.lost += r.Lost
-		keys := r.Inherit
-		for i := range r.Own {
-			keys = append(keys, "own "+notification.Key(&r.Own[i], i))
-		}
-		w.alerts = append(w.alerts, fmt.Sprintf("%s %s: %s", clock(r.Alert.Time), strings.Join(keys, ","), r.Alert.Sentence()))
-		w.alertIDs = append(w.alertIDs, r.Alert.ID)
-		w.raised = append(w.raised, r.Alert)
-	}
-	return nil
 }
 
 // later returns a future of do's result.

@@ -81,7 +81,6 @@ type jobEnv struct {
 	lookFails   int           // how often it fails
 	fences      time.Duration // from the fence of an attempt to its due time; 0: fenceAhead
 	releasing   time.Duration // how long a worker takes to release an attempt
-	raising     time.Duration // how long it takes to hand over alerts
 	unreachable bool          // there is no workflow that delivers alerts
 	sending     time.Duration // how long a test of a notification takes
 	removal     time.Duration // duration of the signal to the collection that the job is gone
@@ -91,6 +90,8 @@ type jobEnv struct {
 	listed      string        // the search attribute of the last outcome, if the job was started with it
 	events      []*event
 
+	courier    fakeCourier
+	noCourier  bool                   // its workers have none
 	calendars  jobloop.CalendarReader // what its workers read
 	newerZones func()                 // has the other worker's time zones in use; nil: there is no other worker
 
@@ -111,7 +112,6 @@ type jobEnv struct {
 	halted    []any             // reasons shown by memo why disableAfter disabled the job; nil when that is over
 	alertIDs  []string
 	raised    []notification.Alert
-	raises    int // activities that hand over alerts
 	lost      int // alerts of which a notice says that they were dropped
 	leaving   sync.Mutex
 	left      []notification.Raised // sent when the job was deleted
@@ -164,6 +164,7 @@ func newJobEnv(t *testing.T, properties string) *jobEnv {
 	in.Lead = 150 // the same times for every name
 	in.Hold = int(activities.NoHold.Milliseconds())
 	w := &jobEnv{t: t, next: in, now: newYear, outlines: []shownOutline{{in.Outline(), newYear}}, scheduled: map[time.Time]int{}}
+	w.courier = fakeCourier{offered: map[string]time.Time{}, arrived: map[string]bool{}}
 	w.recorded = recorder{DataConverter: converter.GetDefaultDataConverter(), now: func() time.Time { return w.env.Now() }}
 	return w
 }
@@ -302,7 +303,11 @@ func (w *jobEnv) runOnce(end time.Time) error {
 	if w.listed != "" {
 		require.NoError(w.t, w.env.SetTypedSearchAttributesOnStart(temporal.NewSearchAttributes(outcomeKey.ValueSet(w.listed), outlineKey.ValueSet(w.now))))
 	}
-	w.env.RegisterWorkflowWithOptions(jobloop.Workflow, workflow.RegisterOptions{Name: workflows.TypeJob})
+	loop := jobloop.For(w)
+	if w.noCourier {
+		loop = jobloop.Workflow
+	}
+	w.env.RegisterWorkflowWithOptions(loop, workflow.RegisterOptions{Name: workflows.TypeJob})
 	w.env.RegisterActivityWithOptions(jobloop.NewPlanner(w.calendars).Ask, activity.RegisterOptions{Name: workflows.ActivityAsk})
 	w.mockServer()
 	w.env.SetOnTimerScheduledListener(func(_ string, d time.Duration) {

@@ -64,15 +64,22 @@ func Workflow(ctx workflow.Context, in state.Input) error {
 	j := &loop{Input: in}
 	j.executions = execution.Set{Key: j.Key, PutBack: j.putBack}
 	j.requests = requests{key: j.Key, state: &j.Input}
-	j.raiser = &alerts.Raiser{Key: j.Key, State: &j.Alerts, Definition: &j.Definition, Outcomes: &j.Outcomes}
+	j.raiser = &alerts.Raiser{
+		Key: j.Key, State: &j.Alerts, Definition: &j.Definition, Outcomes: &j.Outcomes, Courier: alerts.CourierOf(ctx),
+	}
 	j.generator = generator{Input: &j.Input, executions: &j.executions, raiser: j.raiser}
 	if err := j.handle(ctx); err != nil {
 		return err
 	}
 	j.confirm(ctx)
 	j.resume(ctx)
-	j.raiser.HandOver(ctx)
+	j.raiser.Resume()
 	return j.run(ctx)
+}
+
+// For returns [Workflow] for a worker whose courier hands over the alerts of its jobs.
+func For(c alerts.Courier) func(workflow.Context, state.Input) error {
+	return func(ctx workflow.Context, in state.Input) error { return Workflow(alerts.WithCourier(ctx, c), in) }
 }
 
 // A loop is the state of a run of [Workflow]: the input of the next run, and what has not ended.
@@ -130,6 +137,7 @@ func (j *loop) run(ctx workflow.Context) error {
 		j.decide(ctx)
 		j.runBackfill(ctx)
 		j.show(ctx)
+		j.raiser.HandOver(ctx)
 		j.sleep(ctx)
 	}
 }
@@ -269,23 +277,26 @@ func (j *loop) ask(ctx workflow.Context) bool {
 	return !j.executions.Unknown() && !j.busy()
 }
 
-// outlineWaits is how long an outline with further outcomes waits for something else that wakes the loop.
-const outlineWaits = 5 * time.Minute
+// outlineWaits is how long an outline with further outcomes waits for something else that wakes the loop, and alertsWait
+// how long the question does which alerts were handed over.
+const (
+	outlineWaits = 5 * time.Minute
+	alertsWait   = time.Minute
+)
 
 // sleep waits until the next occurrence is to be decided, something changes or the workflow is cancelled. It
 // handles signals meanwhile.
 func (j *loop) sleep(ctx workflow.Context) {
 	wake, quiet := earlier(j.wake(workflow.Now(ctx)), j.backfillAt(ctx)), j.quietAt()
-	if at := j.OutlineAt(); !at.IsZero() && (wake.IsZero() || wake.Sub(at) > outlineWaits) {
-		wake = at
-	}
+	wake = unless(wake, j.OutlineAt(), outlineWaits)
+	wake = unless(wake, j.raiser.AskAt(), alertsWait)
 	if wake.IsZero() && !quiet.IsZero() {
 		j.timer.SetBy(ctx, quiet) // each success puts it off
 	} else {
 		j.timer.Set(ctx, earlier(wake, quiet))
 	}
 	awake := func() bool {
-		return j.changed || j.requests.wake || j.generator.wake || j.OutlineChanged || j.timer.Fired() ||
+		return j.changed || j.requests.wake || j.generator.wake || j.OutlineChanged || j.raiser.Raised() || j.timer.Fired() ||
 			j.draining() && j.mayContinueAsNew(ctx)
 	}
 	for workflow.Await(ctx, func() bool { return awake() || j.requests.signals.waiting() }) == nil {
@@ -293,6 +304,15 @@ func (j *loop) sleep(ctx workflow.Context) {
 			return
 		}
 	}
+}
+
+// unless returns when to wake up if there is something to do at the time at, which can wait until wake if that is soon
+// after it. Zero means never.
+func unless(wake, at time.Time, waits time.Duration) time.Time {
+	if !at.IsZero() && (wake.IsZero() || wake.Sub(at) > waits) {
+		return at
+	}
+	return wake
 }
 
 // maxSleep is half of the time that the loop sleeps at most. An occurrence can be due in 900 years, and neither a

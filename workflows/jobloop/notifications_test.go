@@ -201,7 +201,7 @@ func TestAJobWhoseWorkersAreGoneIsSilent(t *testing.T) {
 func TestRaisingAnAlertDelaysNoExecution(t *testing.T) {
 	t.Parallel()
 	w := newJobEnv(t, watched(notified(`"on":["failed","recovered"]`)))
-	w.raising = 10 * time.Minute
+	w.courier.raising = 10 * time.Minute
 	w.failing(1, 3)
 	w.run(5*time.Minute + 30*time.Second)
 	require.Equal(t, []string{

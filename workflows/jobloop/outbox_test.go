@@ -18,6 +18,11 @@ import (
 // never is longer than any test.
 const never = 10_000 * time.Hour
 
+// watchedDaily returns the properties of a job that runs each day and makes one attempt, with more properties.
+func watchedDaily(more string) string {
+	return `"action":{` + get + `,"retryPolicy":{"retryType":"none"}},"recurrence":{"frequency":"day"}` + more
+}
+
 // alternate lets every other execution fail, so that each raises an alert.
 func (w *jobEnv) alternate() {
 	w.fails(func(s sentAttempt) bool { return s.Execution.Repeat%2 == 1 })
@@ -28,12 +33,12 @@ func TestAJobWhoseAlertsCannotBeHandedOverContinuesAsNewAndKeepsItsSchedule(t *t
 	const minutes = 700 // more than a run has executions if it does not continue as new
 	long := `,"headers":{"X":"` + strings.Repeat("x", 3000) + `"}`
 	w := newJobEnv(t, watched(`,"notifications":[{"name":"ops","on":["failed","recovered"],"target":{"type":"Https","request":{"uri":"https://example.com/"`+long+`}}}]`))
-	w.raising = never
+	w.courier.raising = never
 	w.alternate()
 	w.run(minutes*time.Minute + 30*time.Second)
 	require.Len(t, w.starts(), minutes+1)
 	require.Len(t, w.runs, 1+minutes/jobloop.ExecutionsPerRun)
-	require.LessOrEqual(t, w.raises, len(w.runs), "one hand-over at a time, in each run")
+	require.LessOrEqual(t, w.courier.exchanges, 4*minutes)
 	for _, r := range w.runs[1:] {
 		text, err := json.Marshal(r.Alerts.Outbox)
 		require.NoError(t, err)
@@ -59,9 +64,9 @@ func TestAJobWhoseAlertsCannotBeHandedOverContinuesAsNewAndKeepsItsSchedule(t *t
 func TestAlertsThatCouldNotBeHandedOverForALongTimeAreWhenTheyCanAndWhatWasDroppedIsReported(t *testing.T) {
 	t.Parallel()
 	w := newJobEnv(t, watched(notified(`"on":["failed","recovered"]`)))
-	w.raising = never
+	w.courier.raising = never
 	w.alternate()
-	w.at(290*time.Minute+30*time.Second, func() { w.raising = 0 })
+	w.at(290*time.Minute+30*time.Second, func() { w.courier.raising = 0 })
 	w.run(310*time.Minute + 30*time.Second)
 	require.Positive(t, w.lost)
 	require.Equal(t, 311, len(w.raised)-1+w.lost, "each is handed over or counted")
@@ -73,40 +78,82 @@ func TestAlertsThatCouldNotBeHandedOverForALongTimeAreWhenTheyCanAndWhatWasDropp
 	w.requireSound()
 }
 
-func TestARunThatContinuesAsNewHandsItsAlertsOverWithTheSameIDs(t *testing.T) {
+func TestARunThatContinuesAsNewKeepsItsAlertsUntilTheyAreHandedOver(t *testing.T) {
 	t.Parallel()
 	w := newJobEnv(t, watched(notified(`"on":["failed"]`)))
-	w.raising = 150 * time.Second
+	w.courier.raising = 150 * time.Second
 	w.suggest = time.Second
 	w.failing(1)
 	w.run(6 * time.Minute)
 	require.Len(t, w.runs, 2+5)
 	require.True(t, w.runs[1].start.Before(newYear.Add(2*time.Minute)), "it did not wait for the hand-over")
-	require.Empty(t, w.alerts, "each run was too short")
-	require.Equal(t, 7, w.raises)
+	require.Len(t, w.alerts, 1)
 	ids := map[string]bool{}
-	for _, r := range w.runs[1:] {
+	for _, r := range w.runs[1:4] {
 		require.Len(t, r.Alerts.Outbox.Alerts, 1)
 		ids[r.Alerts.Outbox.Alerts[0].Alert.ID] = true
 	}
 	require.Len(t, ids, 1)
+	require.Empty(t, w.runs[5].Alerts.Outbox.Alerts)
 }
 
-func TestAlertsThatAreRaisedDuringAHandOverShareTheNext(t *testing.T) {
+func TestAJobLearnsThatAnAlertWasHandedOverWhenItIsDueNext(t *testing.T) {
 	t.Parallel()
-	w := newJobEnv(t, watched(notified(`"on":["failed","recovered"]`)))
-	w.raising = 150 * time.Second
-	w.alternate()
-	w.run(10*time.Minute + 30*time.Second)
-	require.Len(t, w.alerts, 8)
-	require.Equal(t, 4+1, w.raises, "and one for the last two, which took too long")
+	w := newJobEnv(t, watched(notified(`"on":["failed"]`)))
+	w.courier.again = 30 * time.Second
+	w.failing(1, 2, 4)
+	w.run(6*time.Minute + 30*time.Second)
+	require.Equal(t, []string{"00:00:00", "00:00:59", "00:03:00", "00:03:59"}, w.courier.askedAt, "when the next occurrence is dispatched")
+	require.Len(t, w.alerts, 2)
+}
+
+func TestAJobThatIsNotDueSoonAsksWhenTheCourierSays(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, watchedDaily(notified(`"on":["failed"]`)))
+	w.courier.again = 45 * time.Second
+	w.failing(1)
+	w.run(23 * time.Hour)
+	require.Equal(t, []string{"00:00:00", "00:00:45"}, w.courier.askedAt)
+	require.Equal(t, []string{"00:00:00 own ops: Job 'Nightly' failed: it failed"}, w.alerts)
+}
+
+func TestAnAlertThatWasLostWithItsWorkerIsHandedOverByTheNext(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, watchedDaily(notified(`"on":["failed"]`)))
+	w.courier.raising = 25 * time.Second
+	w.failing(1)
+	w.at(20*time.Second, func() { w.courier.offered = map[string]time.Time{} })
+	w.run(23 * time.Hour)
+	require.Equal(t, []string{"00:00:00", "00:00:30", "00:01:30"}, w.courier.askedAt)
+	require.Len(t, w.alerts, 1)
+}
+
+func TestAJobAsksLessAndLessOftenForAnAlertThatCannotBeHandedOver(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, watchedDaily(notified(`"on":["failed"]`)))
+	w.courier.raising = never
+	w.failing(1)
+	w.run(45 * time.Minute)
+	require.Equal(t, []string{
+		"00:00:00", "00:00:30", "00:01:30", "00:03:30", "00:07:30", "00:15:30", "00:25:30", "00:35:30", "00:45:00",
+	}, w.courier.askedAt, "the last time when it was deleted")
+}
+
+func TestAJobWithoutACourierKeepsItsAlerts(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, watched(notified(`"on":["failed"]`)))
+	w.noCourier, w.suggest, w.removal = true, 90*time.Second, 100*time.Millisecond
+	w.failing(1)
+	w.run(3 * time.Minute)
+	require.Len(t, w.runs[1].Alerts.Outbox.Alerts, 1)
+	require.Len(t, w.left, 1)
 }
 
 func TestAJobThatDoesNotFailHandsNothingOver(t *testing.T) {
 	t.Parallel()
 	w := newJobEnv(t, watched(notified(`"on":["failed","recovered"]`)))
 	w.run(60 * time.Minute)
-	require.Zero(t, w.raises)
+	require.Zero(t, w.courier.exchanges)
 	text, err := json.Marshal(w.runs[1].Alerts)
 	require.NoError(t, err)
 	require.JSONEq(t, `{}`, string(text))
@@ -118,7 +165,7 @@ func TestADeletedJobEndsAtOnceAndSendsWhatItCouldNotHandOver(t *testing.T) {
 		t.Run(fmt.Sprintf("unreachable=%v", unreachable), func(t *testing.T) {
 			t.Parallel()
 			w := newJobEnv(t, watched(notified(`"on":["failed"]`)))
-			w.raising, w.unreachable, w.removal = never, unreachable, 100*time.Millisecond
+			w.courier.raising, w.unreachable, w.removal = never, unreachable, 100*time.Millisecond
 			w.fails(always)
 			w.run(2*time.Minute + 30*time.Second)
 			require.Equal(t, "00:02:30", clock(w.env.Now()))
@@ -135,10 +182,32 @@ func TestADeletedJobEndsAtOnceAndSendsWhatItCouldNotHandOver(t *testing.T) {
 	}
 }
 
+func TestAJobIsDeletedBeforeItKnowsThatItsAlertsWereHandedOver(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, watchedDaily(notified(`"on":["failed"]`)))
+	w.unreachable = true
+	w.failing(1)
+	w.run(10 * time.Second)
+	require.Len(t, w.alerts, 1)
+	require.Empty(t, w.left)
+	require.Empty(t, w.counted.Counted(), "it asks before it ends")
+}
+
+func TestAlertsOfAnExecutionFindRoomAsSoonAsEarlierOnesWereHandedOver(t *testing.T) {
+	t.Parallel()
+	long := `,"headers":{"X":"` + strings.Repeat("x", 3000) + `"}`
+	w := newJobEnv(t, watched(`,"notifications":[{"name":"ops","on":["failed","recovered"],"target":{"type":"Https","request":{"uri":"https://example.com/"`+long+`}}}]`))
+	w.courier.again = 10 * time.Hour // it does not ask by itself
+	w.alternate()
+	w.run(200*time.Minute + 30*time.Second)
+	require.Len(t, w.alerts, 201)
+	require.Empty(t, w.counted.Counted())
+}
+
 func TestAJobOfADeletedCollectionEndsWithoutItsAlerts(t *testing.T) {
 	t.Parallel()
 	w := newJobEnv(t, watched(notified(`"on":["failed"]`)))
-	w.raising = never
+	w.courier.raising = never
 	w.fails(always)
 	a := w.update(90*time.Second, workflows.UpdateDismiss)
 	w.run(10 * time.Minute)

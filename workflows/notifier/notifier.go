@@ -7,7 +7,7 @@
 // attempt for one or several channels.
 //
 // notifier.go is the loop, inbox.go gives the alerts to channels, channel.go says what a channel does when, queue.go
-// finds the channels that have something to do, delivery.go sends, raise.go is for the workflows that raise alerts.
+// finds the channels that have something to do, delivery.go sends, and try.go sends a test.
 package notifier
 
 import (

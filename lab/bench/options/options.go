@@ -58,6 +58,7 @@ ratios count, not the figures. docs/benchmarks.md explains them.
   go run . bench -parts observed -rounds 1                # with and without metrics, traces and notifications
   go run . bench -parts next-run -rounds 1                # the same, with and without --show-next-run
   go run . bench -parts breaking-point                    # how many jobs in one second an almanac dev takes, in an hour
+  go run . bench -parts storm -jobs 10000                 # jobs that fail together, with and without notifications
   go run . bench -parts breaking-point -api ADDRESSES     # the same of an Almanac that runs on this machine
   go run . bench -out ../docs/benchmarks.md               # everything
 `
@@ -101,15 +102,16 @@ func (o *Options) addFlags(flags *flag.FlagSet, parts []string) {
 	flags.Func("systems", "systems to compare, joined by commas; default: "+strings.Join(o.Systems, ","),
 		func(text string) (err error) { o.Systems, err = choose(text, systems.Slugs); return err })
 	flags.Func("api", "addresses of the APIs of an Almanac on this machine, such as those that task cluster "+
-		"prints, joined by commas: measures part "+FirstTick+" there, or "+BreakingPoint,
+		"prints, joined by commas: measures part "+FirstTick+" there, "+BreakingPoint+" or "+Storm,
 		func(text string) error { o.APIs = strings.Split(text, ","); return nil })
 	flags.IntVar(&o.Jobs, "jobs", 0, "number of jobs of each herd of the parts "+FirstTick+
-		", isolation, lateness, across, observed, next-run and cluster, and of the first step of "+BreakingPoint+
+		", "+Storm+", isolation, lateness, across, observed, next-run and cluster, and of the first step of "+BreakingPoint+
 		"; 0: up to 2,000, on a cluster 500, 10,000 of part across, and 500 of "+BreakingPoint)
 	flags.IntVar(&o.Ticks, "ticks", 2, "number of ticks that are measured, after the first one")
 	flags.IntVar(&o.Rounds, "rounds", 2, "number of rounds of sustained executions, and of parts observed and next-run")
 	flags.DurationVar(&o.CreatedBefore, "created-before", time.Minute, "how long before their first tick the herds of "+
-		"the parts "+FirstTick+" and "+BreakingPoint+" are created, and at least those of part across, at most 24h")
+		"the parts "+FirstTick+", "+Storm+" and "+BreakingPoint+" are created, and at least those of part across; at most "+
+		"24h")
 	flags.DurationVar(&o.Window, "window", time.Hour,
 		"how long the jobs of part across run before lists are read, of the hour in which each runs once")
 	flags.DurationVar(&o.MaxHold, "max-hold", activities.DefaultMaxHold,
@@ -155,8 +157,8 @@ func (o *Options) check() error {
 	case o.MaxHold < 0:
 		return errors.New("-max-hold must be at least 0s")
 	case len(o.APIs) > 0 && slices.ContainsFunc(o.Parts,
-		func(part string) bool { return part != FirstTick && part != BreakingPoint }):
-		return errors.New("-api measures the parts " + FirstTick + " and " + BreakingPoint + " only")
+		func(part string) bool { return part != FirstTick && part != BreakingPoint && part != Storm }):
+		return errors.New("-api measures the parts " + FirstTick + ", " + BreakingPoint + " and " + Storm + " only")
 	}
 	return nil
 }
@@ -171,10 +173,11 @@ func choose(text string, known []string) ([]string, error) {
 	return words, nil
 }
 
-// FirstTick is the part that -quick and -api measure, unless -api is to measure BreakingPoint.
+// FirstTick is the part that -quick and -api measure, unless -api is to measure one of the others.
 const (
 	FirstTick     = "first-tick"
 	BreakingPoint = "breaking-point"
+	Storm         = "storm"
 )
 
 // MaxHerd is as many jobs as a collection can hold.

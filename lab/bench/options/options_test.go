@@ -46,7 +46,7 @@ func TestABadFlagIsRefusedWithWhatIsAllowed(t *testing.T) {
 		{"a herd of yesterday", []string{"-created-before", "25h"}, "-created-before must be from 0s to 24h"},
 		{"a window of two hours", []string{"-window", "2h"}, "-window must be from 1s to 1h"},
 		{"what only this process can measure", []string{"-api", "http://127.0.0.1:8080", "-parts", "sleep"},
-			"-api measures the parts first-tick and breaking-point only"},
+			"-api measures the parts first-tick, breaking-point and storm only"},
 		{"an argument", []string{"lateness"}, `"lateness" is no flag`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

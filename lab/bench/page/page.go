@@ -24,7 +24,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"ta
 type Page struct {
 	Machine Machine
 
-	FirstTick, Systems, Calls, Across, Isolation, Bulk, Sleep, Observed, Breaking, Engines, Goals Rows
+	FirstTick, Storm, Systems, Calls, Across, Isolation, Bulk, Sleep, Observed, Breaking, Engines, Goals Rows
 
 	BreakingPoint string // a sentence
 

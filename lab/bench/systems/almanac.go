@@ -80,6 +80,12 @@ func (a *AlmanacAPI) job(h Herd, number int) Object {
 		properties["startTime"] = h.First.UTC().Format(time.RFC3339)
 		maps.Copy(properties, h.Schedule)
 	}
+	if h.Alerts {
+		target := a.receiver.AlertURI(record.Job{Collection: h.Name, Name: h.ID(number)})
+		properties["notifications"] = []Object{{
+			"on": []string{"failed"}, "target": Object{"type": "Http", "request": Object{"uri": target}},
+		}}
+	}
 	return client.Properties(properties)
 }
 

@@ -61,6 +61,8 @@ type Herd struct {
 	// Used by Almanac only.
 	Schedule  Object // properties of a job besides its start time
 	NoRetries bool   // whether retryType is none
+	Fails     bool   // whether every execution fails
+	Alerts    bool   // whether each job has a notification of failures, to a target of its own
 
 	Parallel int // how many jobs are created at the same time; 0: 16
 }
@@ -76,7 +78,11 @@ func (h Herd) JobPath(number int) string { return client.JobPath(h.Name, h.ID(nu
 
 // target returns the address that one of the jobs calls.
 func (h Herd) target(r *receiver.Receiver, number int) string {
-	return r.Target(h.Name, strconv.Itoa(number))
+	uri := r.Target(h.Name, strconv.Itoa(number))
+	if h.Fails {
+		uri += receiver.Failing
+	}
+	return uri
 }
 
 // ID returns the name of one of the jobs.

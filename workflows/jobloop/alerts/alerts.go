@@ -1,6 +1,5 @@
 // Package alerts raises the alerts of a job: it builds them from what happens in the job's loop, by the rules of
-// [almanac/job/notification]. They are put into an outbox, which outbox.go hands over beside the loop: neither an
-// execution nor the end of a run waits for them.
+// [almanac/job/notification]. They are put into an outbox, which outbox.go has handed over: nothing waits for that.
 package alerts
 
 import (
@@ -21,7 +20,7 @@ import (
 type State struct {
 	notification.Watch
 	Inherited []notification.Rule `json:"inherited,omitempty"` // of the collection
-	Outbox    notification.Outbox `json:"outbox,omitzero"`     // alerts that were not handed over yet
+	Outbox    notification.Outbox `json:"outbox,omitzero"`     // alerts that may not have been handed over yet
 	Failure   *Failure            `json:"failure,omitempty"`   // the execution that ended last, if it failed
 }
 
@@ -32,12 +31,17 @@ type Failure struct {
 	Attempts  int       `json:"attempts,omitempty"`
 }
 
-// A Raiser raises the alerts of one job. Its members are required.
+// A Raiser raises the alerts of one job. Its exported members are required, but for Courier.
 type Raiser struct {
 	Key        job.Key
 	State      *State
 	Definition *job.Definition
 	Outcomes   *job.Outcomes
+	Courier    Courier // of the worker; nil: nothing is handed over
+
+	raised bool          // the outbox has what this run has not offered yet
+	again  time.Time     // when to ask what was handed over; zero: there is nothing to ask
+	pause  time.Duration // until then, if nothing was handed over
 }
 
 // rules returns the rules that apply: those of the job, if it has notifications, or of the collection.
@@ -143,10 +147,13 @@ func (r *Raiser) raise(ctx workflow.Context, keys []string, a notification.Alert
 	if own := r.Definition.Notifications; own != nil {
 		raised.Inherit, raised.Own = nil, selected(own, keys)
 	}
+	if !r.State.Outbox.Fits(&raised) { // part of it may have been handed over
+		r.exchange(ctx)
+	}
 	if !r.State.Outbox.Add(raised) {
 		r.lost(ctx, 1, "the outbox is full, since earlier alerts cannot be handed over")
 	}
-	r.HandOver(ctx)
+	r.raised = true
 }
 
 // selected returns copies of the notifications with these keys.

@@ -6,34 +6,91 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/activities/notify"
+	"almanac/job"
 	"almanac/job/notification"
 	"almanac/workflows"
-	"almanac/workflows/notifier"
 )
 
-// againAfter is the pause after a hand-over that the server does not repeat.
-const againAfter = time.Minute
+// A Courier hands the alerts of a worker's jobs over to the workflows that deliver them; see [notify.Courier].
+type Courier interface {
+	// Exchange takes what is in the outbox of a job, by the ID of the job's workflow, and returns what of it is known to
+	// be handed over. It waits for nothing.
+	Exchange(workflowID string, k job.CollectionKey, offered []notification.Raised) notify.Exchanged
+}
 
-// HandOver hands over what is in the outbox, in a coroutine, unless it does so already. The activity begins in the
-// workflow task that calls HandOver. If the run continues as new meanwhile, the next one has the alerts in its outbox,
-// and their ids make the repetition harmless.
+type courierKey struct{}
+
+// WithCourier returns a context for the workflow of a job whose alerts are handed over by a courier.
+func WithCourier(ctx workflow.Context, c Courier) workflow.Context {
+	return workflow.WithValue(ctx, courierKey{}, c)
+}
+
+// CourierOf returns the courier that the context has; nil for none.
+func CourierOf(ctx workflow.Context) Courier {
+	c, _ := ctx.Value(courierKey{}).(Courier)
+	return c
+}
+
+// A job asks after the time that the courier says whether its alerts were handed over. If they were not, and none is
+// new, it asks less and less often: after leastPause, and up to mostPause.
+const (
+	leastPause = 30 * time.Second
+	mostPause  = 10 * time.Minute
+)
+
+// Resume begins to hand over what the run before has left in the outbox.
+func (r *Raiser) Resume() { r.raised = !r.State.Outbox.Empty() }
+
+// Raised reports whether HandOver has something to offer.
+func (r *Raiser) Raised() bool { return r.raised }
+
+// AskAt returns when HandOver is to be called at the latest; zero for never.
+func (r *Raiser) AskAt() time.Time { return r.again }
+
+// HandOver has the worker's courier hand over what was raised since it was last called. If it is time to ask, it takes
+// out of the outbox what was handed over, and offers the rest again. It costs a marker in the workflow task in which it
+// is called, and no more.
 func (r *Raiser) HandOver(ctx workflow.Context) {
-	outbox := &r.State.Outbox
-	taken := outbox.Take()
-	if taken == nil {
-		return
+	if r.raised || !r.again.IsZero() && !workflow.Now(ctx).Before(r.again) {
+		r.exchange(ctx)
 	}
-	ctx, _ = workflow.NewDisconnectedContext(ctx) // a cancelled workflow ends with what it has to end
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for ; taken != nil; taken = outbox.Take() {
-			err := notifier.Raise(ctx, r.Key.Collection, taken)
-			if err != nil {
-				workflow.GetLogger(ctx).Warn("alerts were not handed over", "job", r.Key.ARMID(), "alerts", len(taken), "error", err)
-				_ = workflow.Sleep(ctx, againAfter) // it is never cancelled
+}
+
+// exchange offers what is in the outbox to the worker's courier, and removes what was handed over. The courier takes
+// the rest when the server has recorded this workflow task, and with it the outbox. If the task is repeated, or the
+// next one is another worker's, the ids of the alerts make the repetition harmless.
+func (r *Raiser) exchange(ctx workflow.Context) {
+	if r.raised {
+		r.pause = 0
+	}
+	r.raised, r.again = false, time.Time{}
+	outbox := &r.State.Outbox
+	for offered := outbox.Offer(); offered != nil; offered = outbox.Offer() {
+		var got notify.Exchanged
+		err := workflow.SideEffect(ctx, func(ctx workflow.Context) any {
+			if r.Courier == nil {
+				return notify.Exchanged{}
 			}
-			outbox.HandedOver(err == nil)
+			return r.Courier.Exchange(workflow.GetInfo(ctx).WorkflowExecution.ID, r.Key.Collection, offered)
+		}).Get(&got)
+		if err != nil {
+			workflow.GetLogger(ctx).Error("what was recorded of alerts cannot be read", "job", r.Key.ARMID(), "error", err)
 		}
-	})
+		outbox.HandedOver(got.HandedOver)
+		if len(got.HandedOver) < len(offered) {
+			r.askAfter(workflow.Now(ctx), &got)
+			return
+		}
+	}
+}
+
+// askAfter sets when to ask again.
+func (r *Raiser) askAfter(now time.Time, got *notify.Exchanged) {
+	if len(got.HandedOver) > 0 {
+		r.pause = 0
+	}
+	r.pause = min(max(2*r.pause, leastPause), mostPause)
+	r.again = now.Add(max(got.Again, r.pause))
 }
 
 // Leave sends what is in the outbox of a job that is deleted, without waiting for it: the server passes signals on
@@ -45,6 +102,7 @@ func (r *Raiser) Leave(ctx workflow.Context) (left func()) {
 		alerts  int
 	}
 	var all []sent
+	r.exchange(ctx) // most has arrived
 	for number, part := range notification.Split(r.State.Outbox.All()) {
 		if len(part) > 0 {
 			shard := notification.Shard{Collection: r.Key.Collection, Number: number}
@@ -54,7 +112,7 @@ func (r *Raiser) Leave(ctx workflow.Context) (left func()) {
 	return func() {
 		unknown := 0
 		for _, s := range all {
-			if len(r.State.Outbox.All()) > 0 && (!s.arrived.IsReady() || s.arrived.Get(ctx, nil) != nil) {
+			if !s.arrived.IsReady() || s.arrived.Get(ctx, nil) != nil {
 				unknown += s.alerts
 			}
 		}

@@ -323,7 +323,7 @@ func (c *Config) table() []flags.Group {
 			{Flag: "tz", Commands: "preview", Value: zone(&c.Preview.Zone),
 				Help: "Time zone to show times in. The default is the recurrence's, or else UTC."},
 			{Flag: "calendar", Commands: "preview", Value: flags.Lines("[name=]file", &c.Preview.Calendars),
-				Help: "File with a calendar of the job, in YAML or JSON; - is standard input. It may be given several times.",
+				Help: "Files with calendars of the job, in YAML or JSON; - is standard input.",
 				More: "The name is that of the file if none is given: `SE.yaml` has the calendar `SE`."},
 			{Flag: "compare-zoneinfo", Commands: "preview", Value: release(&c.Preview.Compare),
 				Help: "Show also when the job would run with these time zones, as in --zoneinfo.",

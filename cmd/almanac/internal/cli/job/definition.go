@@ -81,7 +81,7 @@ func (d *definition) groups() []flags.Group {
 			{Flag: "flexible-window", Value: text("duration", &d.flexible),
 				Help: "Within what time after it is due a run starts, such as 5m, by a hash of the name; 0s: at once."},
 			{Flag: "blackout", Value: flags.Lines("blackout", &d.blackouts),
-				Help: "Time in which nothing starts, such as \"night 22:00-06:00 runAtEnd\" or \"freeze 2026-12-18..2027-01-06 skip\"; none: at any time. It can be given several times."},
+				Help: "Time in which nothing starts, such as \"night 22:00-06:00 runAtEnd\"; several are possible; none: none."},
 			{Flag: "overlap", Value: flags.NewValue("policy", "", func(t string) error { d.overlap = t; return nil },
 				"BufferOne", "Skip", "AllowAll"), Help: "What happens while a run lasts: BufferOne, Skip or AllowAll."},
 		}},

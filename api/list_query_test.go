@@ -91,6 +91,8 @@ func TestBadPageIsRefusedWithTheGoodValues(t *testing.T) {
 		{"top too large", jobsPath + "?$top=101", "$top", "101", wantTop},
 		{"top negative", historyPath + "?$top=-1", "$top", "-1", wantTop},
 		{"top no number", jobsPath + "?$top=ten", "$top", "ten", wantTop},
+		{"top with a sign", jobsPath + "?$top=%2B1", "$top", "+1", wantTop},
+		{"skip with a sign", jobsPath + "?$skip=-0", "$skip", "-0", "an integer from 0 to 2147483647"},
 		{"top empty", jobsPath + "?$top=", "$top", "", wantTop},
 		{"top twice", jobsPath + "?$top=1&$Top=2", "$top", "2,1", "one value"},
 		{"top no integer", jobsPath + "?$top=1.0", "$top", "1.0", wantTop},

@@ -52,6 +52,7 @@ func TestAQueryOfSummariesThatIsNotUnderstoodIsRefused(t *testing.T) {
 		"$orderby=name%20down":                "$orderby",
 		"$orderby=name&$orderby=host":         "$orderby",
 		"search=a&search=b":                   "one text of 1 to 200 bytes",
+		"search=a%00b":                        "without control characters",
 		"$skip=3":                             "unknown query parameter",
 		"$top=101":                            "an integer from 1 to 100",
 		"$filter=host%20ge%20'a'":             "eq instead of",

@@ -89,7 +89,7 @@ func ParseListQuery(raw string, filter *Filter) (ListQuery, error) {
 func integer(n *int, least, most int) func(text string) error {
 	return func(text string) error {
 		parsed, err := strconv.Atoi(text)
-		if err != nil || parsed < least || parsed > most {
+		if err != nil || parsed < least || parsed > most || text[0] == '+' || text[0] == '-' {
 			return fmt.Errorf("an integer from %d to %d", least, most)
 		}
 		*n = parsed

@@ -3,6 +3,7 @@ package odata
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"almanac/internal/fields"
 	"almanac/job"
@@ -29,10 +30,10 @@ func ParseSummaryQuery(raw string) (ListQuery, listing.SummaryQuery, error) {
 	var bad fields.Errors
 	if given := q.values["search"]; len(given) > 0 {
 		s.Search = strings.Fields(job.NormalizeName(given[0]))
-		if len(given) > 1 || len(given[0]) > maxSearch || len(s.Search) == 0 {
+		if len(given) > 1 || len(given[0]) > maxSearch || len(s.Search) == 0 || strings.ContainsFunc(given[0], unicode.IsControl) {
 			bad.Add(&job.FieldError{
 				Path: "search", Code: fields.Invalid, Value: strings.Join(given, ","),
-				Allowed: fmt.Sprintf("one text of 1 to %d bytes", maxSearch),
+				Allowed: fmt.Sprintf("one text of 1 to %d bytes without control characters", maxSearch),
 			})
 		}
 	}

@@ -97,7 +97,7 @@ func TestTracesAndMetricsOfANode(t *testing.T) {
 
 // absentAtFirst are metrics that a node has only when it has happened or with certain settings, and what it looks up in
 // its first minutes.
-var absentAtFirst = regexp.MustCompile(`^(almanac_audit_lines_lost_total|almanac_certificate_expiry_timestamp_seconds|almanac_dropped_occurrences_total|almanac_notifications_total|almanac_alerts_lost_total|almanac_forecast_second_.*|almanac_zoneinfo_workers|temporal_.*)$`)
+var absentAtFirst = regexp.MustCompile(`^(almanac_audit_lines_lost_total|almanac_certificate_expiry_timestamp_seconds|almanac_dropped_occurrences_total|almanac_notifications_total|almanac_alerts_lost_total|almanac_calendar_horizon_warnings_total|almanac_forecast_second_.*|almanac_zoneinfo_workers|temporal_.*)$`)
 
 // requireMetrics requires that scrapes have, sooner or later, every metric that a page names.
 func requireMetrics(t *testing.T, p *process, page string) {

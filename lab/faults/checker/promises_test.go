@@ -158,6 +158,14 @@ func skipCases() []testCase {
 			s := skip(newPromises().ran(0, 60, 240, 300), record.SkipSome, 90, record.Which{Next: 2})
 			return s.dropped(120, 120, "Cancelled", skippedByRequest).dropped(180, 180, "Cancelled", skippedByRequest)
 		}, nil},
+		{"the next one is late after a fault", func() *scenario {
+			s := skip(newPromises().ran(0, 60, 180, 240, 300), record.SkipSome, 122, record.Which{Next: 1})
+			return s.fault("kill", 115, 121).dropped(120, 122.05, "Cancelled", skippedByRequest)
+		}, nil},
+		{"the next one is past, and nothing made it late", func() *scenario {
+			s := skip(newPromises().ran(0, 60, 180, 240, 300), record.SkipSome, 125, record.Which{Next: 1})
+			return s.dropped(120, 125.05, "Cancelled", skippedByRequest)
+		}, []string{checker.Skips}},
 		{"a skipped one runs", func() *scenario {
 			return skip(newPromises().ran(0, 60, 120, 180, 240, 300), record.SkipSome, 90,
 				record.Which{From: at(100), Until: at(130)})

@@ -23,7 +23,14 @@ func (m *model) skipped(t time.Time) certainty { return m.skippedBy(t, len(m.Cha
 func (m *model) skippedBy(t time.Time, n int) certainty {
 	known := no
 	for i, c := range m.Changes[:n] {
-		if c.Kind != record.SkipSome && c.Kind != record.UnskipSome || c.Issued().Add(-time.Second).After(t) {
+		if c.Kind != record.SkipSome && c.Kind != record.UnskipSome {
+			continue
+		}
+		reach := time.Second
+		if m.mayBeLate(c) {
+			reach = settling
+		}
+		if c.Issued().Add(-reach).After(t) {
 			continue
 		}
 		concerned := m.concerns(i, t)
@@ -40,6 +47,13 @@ func (m *model) skippedBy(t time.Time, n int) certainty {
 	return known
 }
 
+// mayBeLate reports whether a request about the next occurrences was made soon after a fault: what is late then, and
+// waits, may be the next one.
+func (m *model) mayBeLate(c *record.Change) bool {
+	_, answered := c.Outcome()
+	return c.Which.Next > 0 && m.c.log.LastFault(c.Issued().Add(-settling), later(answered, c.Issued())) != nil
+}
+
 // concerns returns whether a request to skip occurrences, or not to skip them any more, is about the one due at t.
 func (m *model) concerns(i int, t time.Time) certainty {
 	c := m.Changes[i]
@@ -50,6 +64,9 @@ func (m *model) concerns(i int, t time.Time) certainty {
 		return map[bool]certainty{true: yes, false: no}[!t.Before(w.From) && t.Before(w.Until)]
 	}
 	outcome, answered := c.Outcome()
+	if m.mayBeLate(c) {
+		return map[bool]certainty{true: unsure, false: no}[!t.Before(c.Issued().Add(-settling))]
+	}
 	issued := c.Issued().Add(-2 * time.Second)
 	if outcome == record.Unknown {
 		answered = issued.Add(time.Minute)

@@ -29,8 +29,11 @@ func Directory(ctx workflow.Context, in DirectoryInput) error {
 	if in.Scope.Subscription == "" {
 		return workflows.ErrForeign
 	}
-	d := &directory{DirectoryInput: in}
-	err := errors.Join(
+	d := &directory{
+		DirectoryInput: in, removed: await.Signals(ctx, workflows.SignalRemoved, "a calendar is gone"),
+		end: await.Signals(ctx, workflows.SignalEnd, "the job collection is gone, and its calendars with it"),
+	}
+	err := errors.Join( // an update of the first task is handled while its handler is set
 		workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryCalendars,
 			func() ([]workflows.Registration, error) { return d.Names, nil },
 			workflow.QueryHandlerOptions{Description: "the names of the calendars"}),
@@ -42,8 +45,6 @@ func Directory(ctx workflow.Context, in DirectoryInput) error {
 	if err != nil {
 		return err
 	}
-	d.removed = await.Signals(ctx, workflows.SignalRemoved, "a calendar is gone")
-	d.end = await.Signals(ctx, workflows.SignalEnd, "the job collection is gone, and its calendars with it")
 	return d.run(ctx)
 }
 

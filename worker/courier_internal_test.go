@@ -49,6 +49,7 @@ func TestAlertsLeaveWhenTheServerHasAcceptedTheirTask(t *testing.T) {
 					invoke := func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error { return answer }
 					require.Equal(t, answer, watchTasks(courier)(t.Context(), "", request, nil, nil, invoke))
 					time.Sleep(time.Second)
+					synctest.Wait()
 				}
 				courier.Exchange("the job", job.CollectionKey{Name: "c"}, []notification.Raised{{Alert: notification.Alert{ID: "1"}, Inherit: []string{"ops"}}})
 				call(tt.request, tt.answer)

@@ -21,7 +21,7 @@ func (h *collectionEnv) claim(after time.Duration, name string, needs quota.Requ
 // isStarted has the workflow of a registration exist from a time on; 0: none does.
 func (h *collectionEnv) isStarted(after time.Duration, name string, number int) {
 	h.at(after, func() {
-		h.alive[name] = number
+		h.own(name, number)
 		h.missing = nil
 		if number == 0 {
 			h.missing = []string{name}
@@ -296,7 +296,7 @@ func TestTheNewJobOfANameGetsTheStateThatTheOldOneHad(t *testing.T) {
 	h.put(10*time.Second, job.CollectionDisabled) // the old job applies it
 	h.at(11*time.Second, func() {                 // and the new one starts with what its registration answered
 		require.False(t, registered.ok(t).(workflows.RegisterAnswer).Collection.Disabled)
-		h.alive["a"] = number(9 * time.Second)
+		h.own("a", number(9*time.Second))
 	})
 	next := h.handOver(2 * time.Minute)
 	require.Equal(t, []string{"00:00:10 a collection false", "00:00:49 a collection false"}, h.received())

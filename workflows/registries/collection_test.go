@@ -291,7 +291,7 @@ func TestANameThatIsRegisteredAgain(t *testing.T) {
 		h.missing = missing
 		h.register(10*time.Second, "a", 1)
 		h.removed(11*time.Second, "a") // from the job before
-		h.at(12*time.Second, func() { h.alive["a"] = number(10 * time.Second) })
+		h.at(12*time.Second, func() { h.own("a", number(10*time.Second)) })
 		soon, later = h.names(49*time.Second), h.names(51*time.Second)
 		h.removed(60*time.Second, "a") // from the current job
 		return h, soon, later

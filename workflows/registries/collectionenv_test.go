@@ -64,7 +64,7 @@ func newCollectionEnv(t *testing.T, state job.CollectionState, names ...string) 
 func (s *registryEnv) existing(names ...string) (all registries.Names) {
 	for i, name := range names {
 		all.Last = number(-time.Hour) + i
-		s.alive[job.NormalizeName(name)] = all.Last
+		s.own(job.NormalizeName(name), all.Last)
 		all.Entries = append(all.Entries, registries.Entry{Name: name, Sequence: i + 1, Claim: registries.Claim{Number: all.Last}})
 	}
 	all.Sequence = len(names)

@@ -73,18 +73,30 @@ func (s *registryEnv) signal(after time.Duration, name string, argument any) {
 // removed signals to the registry that a workflow is gone.
 func (s *registryEnv) removed(after time.Duration, name string) {
 	s.at(after, func() {
-		s.env.SignalWorkflow(workflows.SignalRemoved, workflows.Registration{Name: name, Number: s.alive[job.NormalizeName(name)]})
+		s.mu.Lock()
+		number := s.alive[job.NormalizeName(name)]
 		delete(s.alive, job.NormalizeName(name))
+		s.mu.Unlock()
+		s.env.SignalWorkflow(workflows.SignalRemoved, workflows.Registration{Name: name, Number: number})
 	})
 }
 
 // starts has the workflow of a name started by whoever registers the name at that time, unless there is one.
 func (s *registryEnv) starts(after time.Duration, name string) {
 	s.at(after, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		if name = job.NormalizeName(name); s.alive[name] == 0 {
 			s.alive[name] = number(after)
 		}
 	})
+}
+
+// own sets the registration to which the workflow of a name in lower case belongs.
+func (s *registryEnv) own(name string, number int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.alive[name] = number
 }
 
 // number returns the number of the first registration at a time.

@@ -178,7 +178,7 @@ func TestASubscriptionForgetsCollectionsThatDoNotExist(t *testing.T) {
 		o := newSubscriptionEnv(t, "g/a")
 		o.register(10*time.Second, standard("g/a", 9))
 		o.removed(11*time.Second, "g/a")
-		o.at(12*time.Second, func() { o.alive["g/a"] = number(10 * time.Second) })
+		o.at(12*time.Second, func() { o.own("g/a", number(10*time.Second)) })
 		during, after := o.names(12*time.Second), o.names(41*time.Second)
 		o.removed(50*time.Second, "g/a")
 		require.Nil(t, o.run(time.Minute), "it leaves by itself again once it was seen")

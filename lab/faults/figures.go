@@ -58,7 +58,7 @@ func lateness(l *record.Log, jobs []*record.JobLog) []sample {
 	for _, j := range jobs {
 		for _, a := range j.Actions {
 			arrived := a.First().Arrived
-			if a.Action != record.MainAction || !j.IsOccurrence(a.Due) || j.Overlapped(a.Due, a.Due) ||
+			if a.Action != record.MainAction || !j.IsOccurrence(a.Due) || j.Overlapped(a.Due, a.Due, a.Due) ||
 				j.Changing(a.Due.Add(-10*time.Second), arrived) {
 				continue
 			}

@@ -158,8 +158,8 @@ func (j *JobLog) running(t time.Time) (from, to time.Time) {
 // recordingTime is the maximum time between the last answer of an execution and the record of its outcome.
 const recordingTime = 2 * time.Second
 
-// Overlapped reports whether an execution that was due earlier was running at some time from due to until.
-func (j *JobLog) Overlapped(due, until time.Time) bool {
+// Overlapped reports whether an execution that was due earlier was running at some time from since to until.
+func (j *JobLog) Overlapped(due, since, until time.Time) bool {
 	seconds := map[int64]bool{}
 	for _, a := range j.Actions {
 		seconds[a.Due.Unix()] = true
@@ -170,7 +170,7 @@ func (j *JobLog) Overlapped(due, until time.Time) bool {
 	for unix := range seconds {
 		if unix < due.Unix() {
 			from, to := j.running(time.Unix(unix, 0))
-			if !from.IsZero() && !from.After(until) && !to.Add(recordingTime).Before(due) {
+			if !from.IsZero() && !from.After(until) && !to.Add(recordingTime).Before(since) {
 				return true
 			}
 		}

@@ -301,7 +301,7 @@ func (m *calendarModel) needless(o *dated, e *record.Entry) {
 	if m.c.log.LastFault(from.Add(-settling), decided) != nil || m.Changing(from.Add(-5*time.Second), decided.Add(5*time.Second)) {
 		return
 	}
-	if m.c.overloaded(from) && e.Status == "Missed" {
+	if m.c.overloaded(from, e.Start) && e.Status == "Missed" {
 		m.c.excused(NoLoss, m.Job, from, nil, text, at, e.Status, e.Message)
 		return
 	}
@@ -315,7 +315,7 @@ func (m *calendarModel) checkPunctual(r *record.Request) {
 		return
 	}
 	f := m.c.log.LastFault(r.Due.Add(-settling), r.Arrived)
-	if f != nil || m.c.overloaded(r.Due) {
+	if f != nil || m.c.overloaded(r.Due, r.Arrived) {
 		m.c.excused(NoLoss, m.Job, r.Due, f, "the occurrence due %s arrived %s late", record.Clock(r.Due), late)
 		return
 	}

@@ -23,7 +23,7 @@ func (c *checker) checkCatchUp(j *record.JobLog) {
 		for _, s := range j.Spans() {
 			if s.Active && !s.Definition.Once && s.Definition.Count == 0 &&
 				s.From.Before(f.Start.Add(-calmBefore)) && s.To.After(f.End.Add(calmAfter)) &&
-				!j.Changing(f.Start.Add(-calmBefore), f.End.Add(calmAfter)) && idle(j, f.Start) {
+				!j.Changing(f.Start.Add(-calmBefore), f.End.Add(calmAfter)) && c.idle(j, f.Start) {
 				c.verdict.Downtimes++
 				c.checkDowntime(j, f, &s)
 			}
@@ -38,17 +38,23 @@ func (c *checker) nearOtherFault(f *record.Fault) bool {
 	})
 }
 
-// idle reports whether no execution of the job was running, or about to start, at t.
-func idle(j *record.JobLog, t time.Time) bool {
+// idle reports whether no execution of the job was running, or about to start, at t: nothing of it had come to its end
+// shortly before, or later if the server was late, was repeated after t, or was due and came or was decided only then.
+func (c *checker) idle(j *record.JobLog, t time.Time) bool {
 	for _, a := range j.Actions {
 		last := a.Last()
-		if a.Due.After(t) || last.Arrived.After(t) {
-			if !a.First().Arrived.After(t) {
-				return false // it was repeated after t
-			}
+		if a.Due.After(t) {
 			continue
 		}
-		if last.End().Add(idleBefore).After(t) || !last.Success() && last.End().Add(calmBefore).After(t) {
+		if last.Arrived.After(t) || last.End().Add(idleBefore+c.lag(t)).After(t) ||
+			!last.Success() && last.End().Add(calmBefore).After(t) {
+			return false
+		}
+	}
+	for _, entries := range j.Entries {
+		if slices.ContainsFunc(entries, func(e *record.Entry) bool {
+			return !e.Due.After(t) && e.End.Add(idleBefore).After(t)
+		}) {
 			return false
 		}
 	}
@@ -66,11 +72,12 @@ func idle(j *record.JobLog, t time.Time) bool {
 func (c *checker) checkDowntime(j *record.JobLog, f *record.Fault, s *record.Span) {
 	d := &s.Definition
 	dues := d.Due(f.Start, f.Restart)
-	var ended, began time.Time // when the occurrences before ended, and when the last of them began
+	var ended, began time.Time                                                  // when the occurrences before ended, and when the last of them began
+	changed := func() bool { return c.doneBy(later(ended, f.End)).After(s.To) } // before the job had to be ready
 	for i, due := range dues {
 		arrival, latest := j.Arrival(due), i == len(dues)-1
 		switch {
-		case d.CatchUp && arrival == nil && ended.Add(settling).After(s.To):
+		case arrival == nil && changed():
 		case d.CatchUp && arrival == nil:
 			c.violation(CatchUp, j.Job, due,
 				"the occurrence due %s, within the catch-up window of an hour, was not sent after the %s; the "+

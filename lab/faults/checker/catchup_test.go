@@ -38,7 +38,7 @@ func catchUpCases() []testCase {
 			s := retriedAt(640, 630, 0.01)
 			s.Changes[0].Definition.Overlap = "bufferOne"
 			return s
-		}, []string{checker.CatchUp}},
+		}, []string{checker.Overlaps, checker.CatchUp}},
 	}
 }
 

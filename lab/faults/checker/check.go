@@ -35,6 +35,7 @@ const (
 	Skips      = "skip"
 	Backfills  = "backfill"
 	Windows    = "flexible window"
+	Overlaps   = "overlap"
 	Calendars  = "calendar"
 	Entries    = "calendar entry"
 	InUse      = "calendar in use"
@@ -43,7 +44,7 @@ const (
 
 // Laws are all laws, in the order of the report.
 var Laws = []string{NoLoss, OneID, Duplicates, Early, Retries, Counts, Disabled, Updated, Deleted, Reads, Replays,
-	Late, OneEntry, Pauses, Skips, Backfills, Windows, Calendars, Entries, InUse, CatchUp, CutOff, Unanswered}
+	Late, OneEntry, Overlaps, Pauses, Skips, Backfills, Windows, Calendars, Entries, InUse, CatchUp, CutOff, Unanswered}
 
 // A Violation is a violation of a law, or something that looks like one and is excused.
 type Violation struct {
@@ -66,11 +67,14 @@ type checker struct {
 	jobs    []*record.JobLog
 	verdict Verdict
 	dues    map[int64]int // number of requests by due time in Unix seconds; nil: not counted yet
+
+	arrivals []arrival               // that say how late the server was, oldest first; nil: not measured yet
+	lags     map[int64]time.Duration // what [checker.lag] returned, by tens of seconds
 }
 
 // Check checks a log against all laws.
 func Check(l *record.Log) *Verdict {
-	c := &checker{log: l, jobs: l.Jobs()}
+	c := &checker{log: l, jobs: l.Jobs(), lags: map[int64]time.Duration{}}
 	for _, j := range c.jobs {
 		switch {
 		case j.ByCalendars():
@@ -84,6 +88,7 @@ func Check(l *record.Log) *Verdict {
 			c.checkCatchUp(j)
 			c.checkOneEntry(j)
 		}
+		c.checkOverlap(j)
 		c.checkManualRuns(j)
 		c.checkNeverArrived(j)
 		c.checkIDs(j)
@@ -168,25 +173,6 @@ func (c *checker) recording() time.Duration {
 // fenceAhead returns the maximum time before its due time at which an attempt is recorded as sent.
 func (c *checker) fenceAhead() time.Duration {
 	return min(fenceAhead+time.Duration(c.log.Run.Herd)*fenceEach, fenceMost)
-}
-
-// lostOutcome returns a fault that explains why the outcome of a request that was answered is not known to the attempt
-// that follows, nil if there is none. A single process keeps outcomes in a journal, and finds them there after it was
-// killed.
-func (c *checker) lostOutcome(r *record.Request) *record.Fault {
-	begin, until := r.Arrived.Add(-clockSlack), r.End().Add(c.recording())
-	if c.log.Run.Form != formOne {
-		return c.log.LastFault(begin, until)
-	}
-	if f := c.log.LastFault(begin, r.End().Add(journalTime)); f != nil {
-		return f
-	}
-	for i := range c.log.Faults {
-		if f := &c.log.Faults[i]; f.Kind == record.FaultDisk && f.Overlaps(begin, until) {
-			return f // it takes the journal's space as well
-		}
-	}
-	return nil
 }
 
 func later(a, b time.Time) time.Time {

@@ -121,7 +121,8 @@ func allCases() []testCase {
 		lossCases(), neverArrivedCases(), manualRunCases(), createCases(), idCases(), repeatCases(), retryCases(),
 		errorActionCases(), countCases(), changeCases(), listCases(), lateCases(), catchUpCases(), cutCases(),
 		answerCases(), entryCases(), pauseCases(), skipCases(), backfillCases(), windowCases(), calendarCases(),
-		moveCases(), calendarChangeCases(),
+		moveCases(), calendarChangeCases(), lostOutcomeCases(), behindCases(), droppedLateCases(), behindCatchUpCases(),
+		behindPromiseCases(), overlapCases(),
 	)
 }
 

@@ -87,15 +87,14 @@ func (c *checker) checkOutcomes(j *record.JobLog, executions []*execution) {
 		for _, action := range []string{record.MainAction, record.ErrorAction} {
 			received, certain := j.ActionDue(x.due, action)
 			entries := x.entries[action]
-			if !certain || len(entries) == 0 || !j.Read.Final && received != nil &&
-				received.Last().End().Add(settling).After(j.Read.Issued) {
+			if !certain || len(entries) == 0 || received != nil && c.readBefore(j, received.Last()) {
 				continue // more may have been recorded after the read
 			}
 			c.checkOutcome(j, x.due, action, received, entries)
 		}
 	}
 	for _, a := range j.Actions {
-		if a.Last().End().Add(settling).After(j.Read.Issued) && !j.Read.Final {
+		if c.readBefore(j, a.Last()) {
 			continue // it may have been recorded after the read
 		}
 		if len(j.Entries[a.Due.Unix()]) == 0 && !j.Read.Issued.Before(a.Last().Arrived) {
@@ -125,7 +124,7 @@ func (c *checker) checkOutcome(
 		c.violation(Counts, j.Job, due, "the history says that %s due %s was completed, and the receiver never "+
 			"answered 2xx", action, at)
 	case last.Status != "Completed" && request.Success():
-		if f := c.lostOutcome(request); f != nil {
+		if f := c.lostOutcome(j, request, last.End); f != nil {
 			c.excused(Counts, j.Job, due, f, "the history says that %s due %s %s, and the receiver answered %d",
 				action, at, last.Status, request.Status)
 			return

@@ -54,11 +54,17 @@ func (c *checker) checkLate(j *record.JobLog) {
 func (c *checker) late(j *record.JobLog, due time.Time, arrival *record.Request, f *record.Fault) {
 	const text = "the occurrence due %s arrived %s late after another worker was lost"
 	late := arrival.Arrived.Sub(due).Round(time.Millisecond)
-	if due.Sub(f.Start) < fenceBegin+time.Duration(c.together(due))*fencePer {
+	if due.Sub(f.Start) < fenceBegin+time.Duration(c.together(due))*fencePer || late <= takeover+c.lateBefore(f) {
 		c.excused(Late, j.Job, due, f, text, record.Clock(due), late)
 		return
 	}
 	c.violation(Late, j.Job, due, text+": %s", record.Clock(due), late, f)
+}
+
+// lateBefore returns how much later than at other times a worker takes over after a fault, since the server was late
+// before: it has to do several things one after another.
+func (c *checker) lateBefore(f *record.Fault) time.Duration {
+	return 3 * c.lagFrom(f.Start.Add(-around), f.Start)
 }
 
 // together returns how many requests are due at a time.
@@ -91,7 +97,7 @@ func (c *checker) workerLost(a, b, until time.Time) *record.Fault {
 // idleUntil reports whether the job was not changed, and nothing of it ran, from before its due time until a request
 // arrived.
 func (c *checker) idleUntil(j *record.JobLog, due, arrived time.Time) bool {
-	return !j.Changing(due.Add(-newTime), arrived) && !j.Overlapped(due, arrived) && len(j.ManualRunsDue(due)) == 0
+	return !j.Changing(due.Add(-newTime), arrived) && !j.Overlapped(due, due, arrived) && len(j.ManualRunsDue(due)) == 0
 }
 
 // checkLateRetries checks that a retry that came while a worker was lost is not late, nor an error action.
@@ -128,7 +134,7 @@ func (c *checker) checkLateAfter(
 		return
 	}
 	hadAttempt := !f.Start.Before(before.Arrived.Add(-clockSlack)) && f.Start.Before(before.End().Add(c.recording()))
-	if hadAttempt || f.Start.After(planned.Add(-fenceBegin)) {
+	if hadAttempt || f.Start.After(planned.Add(-fenceBegin)) || late <= limit+c.lateBefore(f) {
 		c.excused(Late, j.Job, next.Arrived, f, "%s of %s came %s late", what, next.ID, late.Round(time.Millisecond))
 		return
 	}

@@ -35,6 +35,12 @@ func lateCases() []testCase {
 			[]string{checker.Late}},
 		{"a worker was paused after it recorded that the request may be sent",
 			late(record.FaultPause, 119.9, 170, 169, record.Worker), nil},
+		{"another worker takes over later, while the server is behind", func() *scenario {
+			return late(record.FaultKill, 100, 110, 128, record.Worker)().behind(50, 95, 2)
+		}, nil},
+		{"nobody takes over in time, although the server is not far behind", func() *scenario {
+			return late(record.FaultKill, 100, 110, 135, record.Worker)().behind(50, 95, 2)
+		}, []string{checker.Late}},
 		{"all workers were paused", late(record.FaultPause, 100, 130, 131, record.Worker, record.AllWorkers), nil},
 		{"the job was changed meanwhile", func() *scenario {
 			s := late(record.FaultPause, 100, 170, 169, record.Worker)()

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"almanac/lab/record"
@@ -35,17 +36,15 @@ func (c *checker) unreadable(j *record.JobLog, due time.Time) bool {
 	if deleted == nil {
 		return j.Read == nil || j.Read.Status != 200 // checkRead reports it
 	}
-	grace := lateness
-	if f := c.log.LastFault(due.Add(-settling), deleted.Issued()); f != nil {
-		grace = deleted.Issued().Sub(f.Start) + settling
-	}
-	if j.Overlapped(due, deleted.Issued()) {
+	if j.Overlapped(due, due, deleted.Issued()) {
 		return true // it waited for an earlier execution
 	}
-	if (j.Read == nil || j.Read.Status != 200) && c.log.LastFault(due.Add(-settling), due.Add(lateness)) != nil {
-		return true // it may have been dropped, and the history was not read in time
+	if j.Read == nil || j.Read.Status != 200 {
+		// it may have been dropped, and the history was not read in time
+		dropped := c.log.LastFault(due.Add(-settling), due.Add(lateness)) != nil || c.overloaded(due, due.Add(lateness))
+		return dropped || c.doneBy(due).After(deleted.Issued())
 	}
-	return due.Add(grace).After(deleted.Issued())
+	return c.doneBy(due).After(j.Read.Issued)
 }
 
 // startedOccurrences returns the due times of the executions that were sent, or that the history has as sent,
@@ -92,13 +91,17 @@ func (c *checker) checkDropped(j *record.JobLog) {
 					record.Clock(due), policy)
 				continue
 			}
-			overlapped := j.Overlapped(due, due) && policy != "allowAll"
+			if strings.Contains(e.Message, anotherWaited) && !crowdedOut(j, e) {
+				c.violation(NoLoss, j.Job, due, "the occurrence due %s was dropped, and no other one waited: %s, %s",
+					record.Clock(due), e.Status, e.Message)
+				continue
+			}
 			decided := later(e.Start, due)
-			if overlapped || c.log.LastFault(due.Add(-settling), decided) != nil ||
+			if policy != "allowAll" && c.wasBusy(j, due, decided) || c.log.LastFault(due.Add(-settling), decided) != nil ||
 				j.Changing(due.Add(-5*time.Second), decided.Add(5*time.Second)) {
 				continue
 			}
-			if c.overloaded(due) && e.Status == "Missed" {
+			if c.overloaded(due, decided) && e.Status == "Missed" {
 				c.excused(NoLoss, j.Job, due, nil,
 					"the occurrence due %s was left out while others were sent very late: %s", record.Clock(due),
 					e.Message)
@@ -110,21 +113,10 @@ func (c *checker) checkDropped(j *record.JobLog) {
 	}
 }
 
-// overloaded reports whether one in a hundred of the occurrences due in the two minutes before a time, of all jobs,
-// arrived later than lateness: more was due than could be sent.
-func (c *checker) overloaded(at time.Time) bool {
-	all, late := 0, 0
-	for _, j := range c.jobs {
-		for _, a := range j.Actions {
-			if a.Action == record.MainAction && a.Due.Before(at) && at.Sub(a.Due) <= 2*time.Minute {
-				all++
-				if a.First().Arrived.Sub(a.Due) > lateness {
-					late++
-				}
-			}
-		}
-	}
-	return all >= 100 && late*100 >= all
+// wasBusy reports whether an execution of an earlier occurrence may have kept one from running that was decided at a
+// time: it had not ended when that was due, or its outcome was not recorded yet since the server was late.
+func (c *checker) wasBusy(j *record.JobLog, due, decided time.Time) bool {
+	return j.Overlapped(due, due.Add(-c.lag(due)), decided)
 }
 
 // overlapPolicy returns the overlap policy at a time, "" if it is not certain.
@@ -149,6 +141,11 @@ func (c *checker) checkNeverArrived(j *record.JobLog) {
 			}
 			for _, e := range entries {
 				if e.Action != action || e.Repeat == 0 || e.Status != "Failed" || c.stoppedSender(e) {
+					continue
+				}
+				if c.overloaded(e.Start, e.End) {
+					c.excused(NoLoss, j.Job, due, nil, "%s due %s never arrived, and the history counts it as an attempt "+
+						"(%d), while others were sent very late: %s", action, record.Clock(due), e.Retry+1, e.Message)
 					continue
 				}
 				c.violation(NoLoss, j.Job, due,

@@ -127,7 +127,7 @@ func (m *model) decided(t time.Time) bool {
 		return true
 	}
 	f := m.c.log.LastFault(t.Add(-settling), m.Read.Issued)
-	return f == nil && t.Add(m.delay+time.Minute).Before(m.Read.Issued) && !m.busyWith(t, t, m.Read.Issued)
+	return f == nil && t.Add(m.delay+time.Minute+m.c.lag(t)).Before(m.Read.Issued) && !m.busyWith(t, t, m.Read.Issued)
 }
 
 // busyWith reports whether an execution of an occurrence that is due before t was running at some time from a to b.
@@ -135,14 +135,15 @@ func (m *model) decided(t time.Time) bool {
 func (m *model) busyWith(t, a, b time.Time) bool {
 	return slices.ContainsFunc(m.Actions, func(one *record.ActionLog) bool {
 		return one.Due.Before(t) && m.BackfillOf(one.Due) == nil && m.IsOccurrence(one.Due) &&
-			!one.First().Arrived.After(b) && !one.Last().End().Add(recordedAfter).Before(a)
+			!one.First().Arrived.After(b) && !one.Last().End().Add(recordedAfter+m.c.lag(a)).Before(a)
 	}) || slices.ContainsFunc(m.all(), func(e *record.Entry) bool {
 		return e.Repeat > 0 && e.Backfill == "" && e.Due.Before(t) && m.IsOccurrence(e.Due) &&
 			!e.Start.After(b) && !e.End.Add(recordedAfter).Before(a)
 	})
 }
 
-// recordedAfter is the maximum time between the last answer of an execution and the record of its outcome.
+// recordedAfter is the maximum time between the last answer of an execution and the record of its outcome, while the
+// server is not late.
 const recordedAfter = 2 * time.Second
 
 // all returns all entries of the history.
@@ -170,10 +171,15 @@ func (m *model) checkOccurrence(due time.Time) {
 	case len(o.in) > 0 && skipped == no:
 		return // see checkReleased
 	}
-	if len(o.in) > 0 && !m.ended(o.in) {
+	if len(o.in) > 0 && (!m.ended(o.in) || m.unheld(o)) {
 		return
 	}
 	m.mustBeLeftOut(law, o, "a request skipped it")
+}
+
+// unheld reports whether one of the pauses that an occurrence is in holds nothing, so that it may have no entry.
+func (m *model) unheld(o *occurrence) bool {
+	return slices.ContainsFunc(o.in, func(h *hold) bool { return !h.holds })
 }
 
 // holdsWhat reports whether the pauses that an occurrence is in hold what comes due.
@@ -214,6 +220,7 @@ func (m *model) checkRegular(o *occurrence) {
 		m.checkOnTime(o)
 	case len(o.entries) == 0 && m.decided(o.due) && !m.interrupted(o):
 		m.c.violation(NoLoss, m.Job, o.due, "the occurrence due %s was never sent, and the history does not mention it", at)
+	case e != nil && strings.Contains(e.Message, "a request skipped it") && m.skippedLate(e):
 	case e != nil && strings.Contains(e.Message, "a request skipped it"):
 		m.c.violation(Skips, m.Job, o.due, "the occurrence due %s was not skipped, and the history says so", at)
 	case e != nil && !m.hadCause(o, e):
@@ -254,7 +261,7 @@ func (m *model) hadCause(o *occurrence, e *record.Entry) bool {
 		m.changing(o.due.Add(-5*time.Second), decided.Add(5*time.Second)) {
 		return true
 	}
-	if m.c.overloaded(o.due) && e.Status == "Missed" {
+	if m.c.overloaded(o.due, decided) && e.Status == "Missed" {
 		m.c.excused(NoLoss, m.Job, o.due, nil, "the occurrence due %s was left out while others were sent very late: %s",
 			record.Clock(o.due), e.Message)
 		return true
@@ -277,7 +284,7 @@ func (m *model) checkOnTime(o *occurrence) {
 		m.c.excused(law, m.Job, o.due, f, "the occurrence due %s arrived %s late", record.Clock(o.due), late)
 		return
 	}
-	if m.c.overloaded(o.due) {
+	if m.c.overloaded(o.due, o.first.Arrived) {
 		m.c.excused(law, m.Job, o.due, nil, "the occurrence due %s arrived %s late", record.Clock(o.due), late)
 		return
 	}
@@ -301,7 +308,7 @@ func (m *model) checkReasons(due time.Time) {
 			said("the job collection was disabled when it was due") && !was(true):
 			m.c.violation(Pauses, m.Job, due, "the occurrence due %s has a reason that is not true: %s, %s",
 				record.Clock(due), e.Status, e.Message)
-		case said("a request skipped it") && m.skipped(due) == no:
+		case said("a request skipped it") && m.skipped(due) == no && !m.skippedLate(e):
 			m.c.violation(Skips, m.Job, due, "the occurrence due %s was not skipped, and the history says so: %s",
 				record.Clock(due), e.Message)
 		}

@@ -143,7 +143,7 @@ func (m *model) checkSoon(h *hold, o *occurrence) {
 	if f := m.c.log.LastFault(h.end.Add(-settling), o.first.Arrived); f != nil {
 		from = later(from, f.End)
 	}
-	if late := o.first.Arrived.Sub(from); late > releaseTime && !m.busyWith(o.due, h.end, o.first.Arrived) {
+	if late := o.first.Arrived.Sub(from); late > releaseTime+m.c.lag(from) && !m.busyWith(o.due, h.end, o.first.Arrived) {
 		m.c.violation(Pauses, m.Job, o.due, "the first occurrence that a pause held, due %s, arrived %s after its end",
 			record.Clock(o.due), late.Round(time.Millisecond))
 	}

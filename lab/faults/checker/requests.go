@@ -106,7 +106,7 @@ func (c *checker) checkRepeat(
 	since := before.End()
 	failed := !before.Success() && !before.Answered.IsZero() || before.End().Sub(before.Arrived) > attemptTime
 	if !failed {
-		f := c.lostOutcome(before)
+		f := c.lostBefore(before, again.Arrived)
 		if before.Answered.IsZero() {
 			f = c.log.LastFault(before.Arrived.Add(-clockSlack), again.Arrived)
 		}
@@ -190,10 +190,7 @@ func (c *checker) checkNoErrorAction(j *record.JobLog, main *record.ActionLog) {
 	if !ok || !d.ErrorAction || len(main.Requests) != 1+d.Retries || last.Answered.IsZero() || last.Success() {
 		return
 	}
-	until := last.Answered.Add(lateness)
-	if c.log.LastFault(last.Arrived, last.Answered.Add(c.recording())) != nil {
-		until = last.Answered.Add(settling)
-	}
+	until := later(c.doneBy(last.Answered), c.doneBy(last.Answered.Add(c.recording())))
 	lost := func(e *record.Entry) bool {
 		return e.Action == record.ErrorAction && e.Status == "Failed" && c.stoppedSender(e)
 	}

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"almanac/lab/record"
@@ -47,11 +48,18 @@ func (m *model) skippedBy(t time.Time, n int) certainty {
 	return known
 }
 
-// mayBeLate reports whether a request about the next occurrences was made soon after a fault: what is late then, and
-// waits, may be the next one.
+// mayBeLate reports whether a request about the next occurrences was made soon after a fault, or while something of the
+// job was late: what is late then, and waits, may be the next one.
 func (m *model) mayBeLate(c *record.Change) bool {
 	_, answered := c.Outcome()
-	return c.Which.Next > 0 && m.c.log.LastFault(c.Issued().Add(-settling), later(answered, c.Issued())) != nil
+	issued := c.Issued()
+	return c.Which.Next > 0 && (m.c.log.LastFault(issued.Add(-settling), later(answered, issued)) != nil ||
+		slices.ContainsFunc(m.Actions, func(a *record.ActionLog) bool {
+			return a.First().Arrived.After(issued) && m.BackfillOf(a.Due) == nil && m.IsOccurrence(a.Due) &&
+				m.wasLate(a.Due, issued)
+		}) || slices.ContainsFunc(m.all(), func(e *record.Entry) bool {
+		return e.Start.After(issued) && e.Backfill == "" && m.IsOccurrence(e.Due) && m.wasLate(e.Due, issued)
+	}))
 }
 
 // concerns returns whether a request to skip occurrences, or not to skip them any more, is about the one due at t.
@@ -90,4 +98,36 @@ func (m *model) concerns(i int, t time.Time) certainty {
 		return map[bool]certainty{true: unsure, false: no}[!t.Before(issued)]
 	}
 	return map[bool]certainty{true: yes, false: no}[slices.ContainsFunc(next, t.Equal)]
+}
+
+// wasLate reports whether an occurrence that is due at t may have waited at a time: for the end of a pause, for another
+// execution, or for the server.
+func (m *model) wasLate(t, at time.Time) bool {
+	return t.Add(m.delay).Before(at) && (m.c.settled(t.Add(m.delay), 0).After(at) || m.busyWith(t, t, at) ||
+		slices.ContainsFunc(m.holds, func(h *hold) bool { return h.touches(t, at) }))
+}
+
+// skippedLate reports whether an occurrence that was late is one of the next ones that a request skipped: its entry is
+// of the time of that request, which has no more such entries than it asked for.
+func (m *model) skippedLate(e *record.Entry) bool {
+	return slices.ContainsFunc(m.Changes, func(c *record.Change) bool {
+		if c.Kind != record.SkipSome || c.Which.Next == 0 {
+			return false
+		}
+		outcome, answered := c.Outcome()
+		if outcome == record.Unknown {
+			answered = c.LastAnswer().Add(settling)
+		}
+		during := func(e *record.Entry) bool {
+			return !e.Start.Before(c.Issued().Add(-clockSlack)) && !e.Start.After(answered.Add(clockSlack)) &&
+				m.wasLate(e.Due, c.Issued()) && strings.Contains(e.Message, "a request skipped it")
+		}
+		found := 0
+		for _, one := range m.all() {
+			if during(one) {
+				found++
+			}
+		}
+		return during(e) && found <= c.Which.Next
+	})
 }

@@ -11,6 +11,7 @@ import (
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/job/listing"
+	"almanac/job/preview"
 	daysoff "almanac/recurrence/calendars"
 )
 
@@ -27,6 +28,9 @@ type Calendars interface {
 	PutCalendar(
 		ctx context.Context, k job.CalendarKey, c job.Calendar, check func(current *job.KeptCalendar) error,
 	) (stored job.KeptCalendar, created bool, err error)
+	// CalendarUsage returns a page of the jobs that use a calendar, with what it makes of their next runs, and its
+	// continuation.
+	CalendarUsage(ctx context.Context, k job.CalendarKey, p listing.Page) (found []preview.Usage, next string, err error)
 	// DeleteCalendar deletes a calendar.
 	DeleteCalendar(ctx context.Context, k job.CalendarKey, check func(current *job.KeptCalendar) error) error
 }
@@ -44,6 +48,13 @@ func (s *server) getCalendar(c *gin.Context, k job.CalendarKey) error {
 		return err
 	}
 	return answer.Tagged(c, found.Generation, resource.NewCalendar(found, s.Now()))
+}
+
+func (s *server) listCalendarUsage(c *gin.Context, k job.CalendarKey) error {
+	read := func(ctx context.Context, p listing.Page) ([]preview.Usage, string, error) {
+		return s.scheduler.CalendarUsage(ctx, k, p)
+	}
+	return replyPage(s, c, nil, read, resource.CalendarUsage)
 }
 
 func (s *server) putCalendar(c *gin.Context, k job.CalendarKey) error {

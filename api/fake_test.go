@@ -80,6 +80,7 @@ type fake struct {
 	calendar          func(ctx context.Context, k job.CalendarKey) (job.KeptCalendar, error)
 	calendars         func(ctx context.Context, scope job.CollectionKey, p listing.Page) ([]job.KeptCalendar, string, error)
 	putCalendar       func(ctx context.Context, k job.CalendarKey, c job.Calendar) (job.KeptCalendar, bool, error)
+	calendarUsage     func(ctx context.Context, k job.CalendarKey, p listing.Page) ([]preview.Usage, string, error)
 	deleteCalendar    func(ctx context.Context, k job.CalendarKey) error
 	calendarUses      func(k job.CollectionKey, r *job.Recurrence) ([]daysoff.Use, error)
 }
@@ -111,6 +112,10 @@ func (f *fake) PutCalendar(
 		return job.KeptCalendar{}, false, err
 	}
 	return f.putCalendar(ctx, k, c)
+}
+
+func (f *fake) CalendarUsage(ctx context.Context, k job.CalendarKey, p listing.Page) ([]preview.Usage, string, error) {
+	return f.calendarUsage(ctx, k, p)
 }
 
 func (f *fake) DeleteCalendar(ctx context.Context, k job.CalendarKey, check func(*job.KeptCalendar) error) error {

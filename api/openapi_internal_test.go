@@ -104,6 +104,8 @@ func TestOpenAPIDescribesEveryMemberAndNoOther(t *testing.T) {
 		"JobCollectionListResult": list[resource.Collection]{},
 		"CalendarDefinition":      resource.Calendar{},
 		"CalendarListResult":      list[resource.Calendar]{},
+		"CalendarUser":            resource.CalendarUser{},
+		"CalendarUsageListResult": list[resource.CalendarUser]{},
 		"JobDefinition":           resource.Job{},
 		"JobListResult":           list[resource.Job]{},
 		"Unread":                  resource.Unread{},

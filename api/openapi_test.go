@@ -324,6 +324,16 @@ func (m *backend) scheduler(t testing.TB) *fake {
 			return job.KeptCalendar{Key: k, Calendar: c, Version: 1, Generation: 1700}, m.created, m.err
 		},
 		deleteCalendar: func(context.Context, job.CalendarKey) error { return m.err },
+		calendarUsage: func(_ context.Context, k job.CalendarKey, _ listing.Page) ([]preview.Usage, string, error) {
+			at := time.Date(2026, 12, 25, 8, 0, 0, 0, time.UTC)
+			users := job.CollectionKey{Subscription: k.Scope.Subscription, ResourceGroup: "g1", Name: "c1"}
+			user := preview.Usage{Key: users.Job("j"), OnMatch: "previousWorkingDay", State: job.StateEnabled, Until: at}
+			user.Adjustments = []preview.Adjustment{
+				{Nominal: at, Due: at.AddDate(0, 0, -1), Count: 1, By: &job.CalendarDay{Name: k.Name, Version: 3, Day: "Juldagen"}, Why: "SE has Juldagen"},
+				{Nominal: at, Count: 2, Why: "SE has Juldagen"},
+			}
+			return []preview.Usage{user, {Key: users.Job("x"), Unread: "it did not answer in time"}}, "x", m.err
+		},
 	}
 }
 

@@ -270,6 +270,7 @@ func (s *server) calendarRoutes() []endpoint {
 		all = append(all,
 			endpoint{scope.below, get, list, "List the calendars" + scope.of, read, pages, scope.handler(s.listCalendars)},
 			endpoint{scope.below, get, one, "Get a calendar" + scope.of, read, tagged, to(s.getCalendar)},
+			endpoint{scope.below, get, one + "/usage", "List the jobs that use a calendar" + scope.of, read, pages, to(s.listCalendarUsage)},
 			endpoint{scope.below, put, one, "Create or replace a calendar" + scope.of, write, taggedBody, to(s.putCalendar)},
 			endpoint{scope.below, remove, one, "Delete a calendar" + scope.of, del, tagged, to(s.deleteCalendar)},
 		)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"net/http"
+	"time"
 )
 
 // A Calendar says which days are off, for the jobs of a job collection or of a subscription. The API ignores ID, Type
@@ -102,6 +103,33 @@ func (c Calendars) PutBody(ctx context.Context, name string, body any, condition
 func (c Calendars) Delete(ctx context.Context, name string, conditions ...Condition) error {
 	_, err := c.client.call(ctx, message{method: http.MethodDelete, at: c.at(name), conditions: conditions}, nil)
 	return err
+}
+
+// A CalendarUser is a job that uses a calendar. Its name has that of its job collection before it.
+type CalendarUser struct {
+	ID         string                 `json:"id"`
+	Type       string                 `json:"type"`
+	Name       string                 `json:"name"`
+	Properties CalendarUserProperties `json:"properties"`
+}
+
+// CalendarUserProperties are what a calendar makes of the next runs of a job.
+type CalendarUserProperties struct {
+	OnMatch     string       `json:"onMatch"`
+	State       JobState     `json:"state"`
+	Reason      string       `json:"reason,omitempty"` // why nothing is due, if the job or its collection is not enabled
+	Adjustments []Adjustment `json:"adjustments"`      // the runs that the calendar moves or skips
+	Until       time.Time    `json:"until"`            // up to here that is complete: 90 days, or less if there are many
+}
+
+// Usage returns the jobs that use a calendar, with what it makes of their next runs.
+func (c Calendars) Usage(ctx context.Context, name string, l List) iter.Seq2[CalendarUser, error] {
+	return lists[CalendarUser](ctx, c.client, c.at(name, "usage"), nil, l)
+}
+
+// UsagePage returns a page of the jobs that use a calendar.
+func (c Calendars) UsagePage(ctx context.Context, name string, l List) (Page[CalendarUser], error) {
+	return pageOf[CalendarUser](ctx, c.client, c.at(name, "usage"), nil, l)
 }
 
 // calendarOf adds the headers of an answer to a calendar.

@@ -52,7 +52,7 @@ var types = map[string]any{
 	"JobTrial": client.Trial{}, "WorkerList": client.Workers{}, "Worker": client.Worker{}, "TimeSpan": client.TimeSpan{}, "JobSummary": client.Summary{}, "JobDigest": client.Digest{}, "Owner": client.Owner{}, "BulkQuestion": client.BulkQuestion{}, "BulkPreview": client.BulkPreview{}, "BulkJob": client.BulkJob{}, "BulkResult": client.BulkResult{}, "JobChangePreview": client.ChangePreview{}, "JobChangeRun": client.ChangeRun{}, "Forecast": client.Forecast{}, "ForecastStep": client.ForecastStep{}, "ForecastSecond": client.ForecastSecond{},
 	"ForecastFullest": client.ForecastFullest{}, "ForecastCount": client.ForecastCount{}, "RerunResult": client.Rerun{}, "UpcomingDefinition": client.Upcoming{}, "OperationStatus": client.Operation{},
 	"RecurrencePreview": client.Preview{}, "RecurrencePreviewResult": client.PreviewResult{}, "RecurrenceAdjustment": client.Adjustment{},
-	"CalendarDefinition": client.Calendar{}, "CalendarProperties": client.CalendarProperties{}, "CalendarDay": client.CalendarDay{}, "CalendarStatus": client.CalendarStatus{}, "CalendarReason": client.CalendarReason{}, "Blackout": client.Blackout{}, "BlackoutReason": client.BlackoutReason{}, "CalendarPeriod": client.CalendarPeriod{},
+	"CalendarDefinition": client.Calendar{}, "CalendarUser": client.CalendarUser{}, "CalendarUserProperties": client.CalendarUserProperties{}, "CalendarProperties": client.CalendarProperties{}, "CalendarDay": client.CalendarDay{}, "CalendarStatus": client.CalendarStatus{}, "CalendarReason": client.CalendarReason{}, "Blackout": client.Blackout{}, "BlackoutReason": client.BlackoutReason{}, "CalendarPeriod": client.CalendarPeriod{},
 	"RecurrenceText": client.RecurrenceText{}, "RecurrenceReadings": client.RecurrenceReadings{}, "RecurrenceReading": client.RecurrenceReading{},
 	"Subscription": client.Subscription{}, "ResourceGroup": client.ResourceGroup{}, "ResourceGroupProperties": client.ResourceGroupProperties{},
 	"ErrorBody": client.ErrorBody{}, "ErrorDetail": client.ErrorDetail{}, "Index": client.Index{}, "Health": client.Health{},
@@ -64,7 +64,7 @@ var others = map[string]string{
 	"JobCollectionPatch": "any value", "JobPatch": "any value", "Unread": "UnreadError", "Error": "Error has its body",
 	"BasicAuthentication": "HttpAuthentication", "ClientCertAuthentication": "HttpAuthentication", "OAuthAuthentication": "HttpAuthentication",
 	"NoAuthentication": "HttpAuthentication", "NotificationDeliveries": "a list of Delivery",
-	"JobCollectionListResult": "Page", "CalendarListResult": "Page", "SubscriptionListResult": "Page", "ResourceGroupListResult": "Page", "JobListResult": "Page", "JobHistoryListResult": "Page", "HistoryAcrossListResult": "Page",
+	"JobCollectionListResult": "Page", "CalendarListResult": "Page", "CalendarUsageListResult": "Page", "SubscriptionListResult": "Page", "ResourceGroupListResult": "Page", "JobListResult": "Page", "JobHistoryListResult": "Page", "HistoryAcrossListResult": "Page",
 	"ChangeListResult": "Page", "RerunListResult": "Page", "UpcomingListResult": "Page", "JobSummaryListResult": "Summaries", "BulkListResult": "Page", "OwnerBinding": "Owner", "JobPruning": "a text", "SecretsComparison": "a boolean", "JobDigestListResult": "Page", "BulkSelection": "a text", "BackfillList": "a list of Backfill",
 }
 
@@ -330,6 +330,14 @@ var calls = map[string]func(context.Context, *client.Client) error{
 	"Calendars_Get": func(ctx context.Context, c *client.Client) error { return second(c.CalendarsOf("c").Get(ctx, "SE")) },
 	"Calendars_CreateOrUpdate": func(ctx context.Context, c *client.Client) error {
 		return second(c.CalendarsOf("c").Put(ctx, "SE", client.CalendarProperties{}))
+	},
+	"Calendars_ListUsage": func(ctx context.Context, c *client.Client) error {
+		_, err := c.CalendarsOf("c").UsagePage(ctx, "SE", client.List{})
+		return errors.Join(err, drained(c.CalendarsOf("c").Usage(ctx, "SE", client.List{})))
+	},
+	"SubscriptionCalendars_ListUsage": func(ctx context.Context, c *client.Client) error {
+		_, err := c.CalendarsOf("").UsagePage(ctx, "SE", client.List{})
+		return errors.Join(err, drained(c.CalendarsOf("").Usage(ctx, "SE", client.List{})))
 	},
 	"Calendars_Delete": func(ctx context.Context, c *client.Client) error {
 		return c.CalendarsOf("c").Delete(ctx, "SE")

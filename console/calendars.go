@@ -31,6 +31,7 @@ type calendarsView struct {
 	Months      []offMonth
 	Days        []offDay
 	MakeUp      bool // some days are worked although they would be off
+	Users       *calendarUsers
 	Until       string
 	MayDelete   bool
 	ETag        string
@@ -95,6 +96,7 @@ func (s *Console) showCalendars(p *page, v *calendarsView, year string) error {
 	}
 	v.describe(&found.Properties)
 	v.showYear(p, &found.Properties, at)
+	v.Users = p.users(v)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"almanac/job"
+	"almanac/job/preview"
 )
 
 // A Calendar is a calendar of a job collection or a subscription.
@@ -44,4 +45,33 @@ func calendarName(k job.CalendarKey) string {
 		return k.Name
 	}
 	return k.Scope.Name + "/" + k.Name
+}
+
+// A CalendarUser is a job that uses a calendar.
+type CalendarUser struct {
+	ID         string `json:"id"`
+	Type       string `json:"type"`
+	Name       string `json:"name"`
+	Properties struct {
+		OnMatch     string             `json:"onMatch"`
+		State       job.State          `json:"state"`
+		Reason      string             `json:"reason,omitempty"`
+		Adjustments []preview.Adjusted `json:"adjustments"`
+		Until       *job.Time          `json:"until"`
+	} `json:"properties"`
+}
+
+// CalendarUsage returns an entry of a list of the jobs that use a calendar.
+func CalendarUsage(u preview.Usage) any {
+	if u.Unread != "" {
+		return unreadEntry(u.Key, u.Unread)
+	}
+	r := CalendarUser{ID: u.Key.ARMID(), Type: typeJob, Name: jobName(u.Key)}
+	p := &r.Properties
+	p.OnMatch, p.State, p.Reason, p.Until = u.OnMatch, u.State, u.Idle, job.NewTime(u.Until)
+	p.Adjustments = make([]preview.Adjusted, len(u.Adjustments))
+	for i := range u.Adjustments {
+		p.Adjustments[i] = u.Adjustments[i].Answer()
+	}
+	return r
 }

@@ -38,6 +38,9 @@ type Memory struct {
 	// Kept are the calendars of the subscription.
 	Kept []job.KeptCalendar
 
+	// Used are the jobs that use one of Kept.
+	Used []preview.Usage
+
 	// NotReady is why jobs cannot be stored and run; nil if they can.
 	NotReady error
 
@@ -431,6 +434,16 @@ func (m *Memory) Calendar(_ context.Context, k job.CalendarKey) (job.KeptCalenda
 		return *found, nil
 	}
 	return job.KeptCalendar{}, job.MissingCalendar(k)
+}
+
+// CalendarUsage returns Used, of any of Kept.
+func (m *Memory) CalendarUsage(
+	ctx context.Context, k job.CalendarKey, p listing.Page,
+) ([]preview.Usage, string, error) {
+	if _, err := m.Calendar(ctx, k); err != nil {
+		return nil, "", err
+	}
+	return paged(m.Used, p, func(u preview.Usage) string { return u.Key.Name })
 }
 
 // UnskipOccurrences returns the job.

@@ -17,12 +17,15 @@ type Adjustment struct {
 	By      *job.CalendarDay // nil: what follows from the others, such as two that are due at one time
 	Why     string           // it follows "because"
 
-	zone *time.Location
+	zone *time.Location // nil: UTC
 }
 
 // String returns the adjustment in English, in the zone of the job: "moved from Fri 2026-06-19 because SE has …".
 func (a Adjustment) String() string {
-	nominal, due := a.Nominal.In(a.zone), a.Due.In(a.zone)
+	nominal, due := a.Nominal.UTC(), a.Due.UTC()
+	if a.zone != nil {
+		nominal, due = nominal.In(a.zone), due.In(a.zone)
+	}
 	switch {
 	case a.Due.IsZero() && a.Count > 1:
 		return fmt.Sprintf("%d skipped because %s", a.Count, a.Why)

@@ -21,7 +21,7 @@ func Command(getenv base.Lookup) *cobra.Command {
 		Short:   "List, read, make, replace and delete calendars of holidays",
 		Long:    "List, read, make, replace and delete calendars of holidays, and print those of countries and of files.",
 		Example: "  almanac calendar make SE,DE-BY 2026..2031 > se-by.yaml\n  almanac calendar import holidays.ics --weekend saturday,sunday",
-	}, newList(getenv), newGet(getenv), newCreate(getenv), newApply(getenv), newDelete(getenv), newMake(getenv), newImport(getenv))
+	}, newList(getenv), newGet(getenv), newUsage(getenv), newCreate(getenv), newApply(getenv), newDelete(getenv), newMake(getenv), newImport(getenv))
 }
 
 // A day is a date with a name.

@@ -22,6 +22,8 @@ type apiOfCalendars struct {
 	mu   sync.Mutex
 	all  map[string]map[string]any
 	path string // of the last request
+
+	usage string // the answer of any calendar's
 }
 
 func (a *apiOfCalendars) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -43,6 +45,9 @@ func (a *apiOfCalendars) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"name": name, "properties": a.all[name]})
 	}
 	switch {
+	case name == "usage":
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, a.usage)
 	case name == "calendars":
 		var list []any
 		for n := range a.all {
@@ -110,6 +115,22 @@ func TestCalendarsOfTheAPI(t *testing.T) {
 	require.Equal(t, exit.Refused, status)
 	require.Equal(t, "SE\n", must("", "list", "-o", "name"))
 	require.Contains(t, must("", "get", "SE"), "saturday,sunday")
+
+	api.usage = `{"value":[]}`
+	_, problems, status = run("", "usage", "SE")
+	require.Equal(t, exit.OK, status)
+	require.Contains(t, problems, "No job uses the calendar SE")
+	api.usage = `{"value":[{"name":"reports/a","properties":{"onMatch":"nextWorkingDay","state":"enabled","until":"2026-12-30T00:00:00Z","adjustments":[` +
+		`{"change":"moved","nominalTime":"2026-12-25T08:00:00Z","expectedExecutionTime":"2026-12-28T08:00:00Z","text":"moved from Fri 2026-12-25 because SE has Juldagen"},` +
+		`{"change":"skipped","nominalTime":"2026-12-26T08:00:00Z","count":3,"text":"3 skipped because SE has Saturday"}]}},` +
+		`{"name":"reports/b","properties":{"onMatch":"skip","state":"disabled","reason":"The job is disabled.","until":"2026-12-30T00:00:00Z","adjustments":[]}},` +
+		`{"name":"reports/c","properties":{"status":{"reason":"it did not answer in time"}}}]}`
+	used, problems, status := run("", "usage", "SE")
+	require.NotEqual(t, exit.OK, status, "not all could be read")
+	require.Contains(t, problems, "it did not answer in time")
+	require.Contains(t, api.path, "/calendars/SE/usage")
+	require.Regexp(t, `reports/a +nextWorkingDay +1 +3 +2026-12-28T08:00:00Z moved from Fri 2026-12-25 because SE has Juldagen`, used)
+	require.Regexp(t, `reports/b +skip +- +- +The job is disabled`, used)
 
 	file := must("", "get", "SE", "-o", "yaml")
 	require.Contains(t, file, "# etag: \"1\"\n")

@@ -35,7 +35,7 @@ func Run(ctx context.Context, args []string, out, progress io.Writer) error {
 		return err
 	}
 	defer r.Close()
-	b := &bench{options: o, receiver: r, progress: logger, page: page.Page{Progress: logger}}
+	b := &bench{options: o, receiver: r, progress: logger, page: page.Page{Progress: logger, Parts: partRows()}}
 	err = b.measure(ctx)
 	text, failed := b.page.Markdown(page.Describe(ctx, args))
 	if failed != nil {
@@ -63,24 +63,38 @@ type part struct {
 	name    string
 	shared  bool // whether it is measured in the environment that the systems share
 	measure func(*bench, context.Context) error
+	what    string // in a few words
 }
 
 // parts are measured in this order: those that leave much behind on the shared server come last.
 var parts = []part{
-	{"engines", false, (*bench).measureEngines},
-	{options.FirstTick, true, (*bench).measureFirstTick},
-	{options.Storm, true, (*bench).measureStorm},
-	{"isolation", true, (*bench).measureIsolation},
-	{"bulk", true, (*bench).measureBulk},
-	{"lateness", true, (*bench).measureLateness},
-	{"sustained", true, (*bench).measureSustained},
-	{"calls", true, (*bench).measureCalls},
-	{"across", true, (*bench).measureAcross},
-	{"cluster", false, (*bench).measureCluster},
-	{"sleep", false, (*bench).measureSleep},
-	{"observed", false, (*bench).measureObserved},
-	{"next-run", false, (*bench).measureNextRun},
-	{options.BreakingPoint, false, (*bench).measureBreakingPoint},
+	{"engines", false, (*bench).measureEngines, "the recurrence engine beside others"},
+	{"flexible-window", false, (*bench).measureFlexibleWindow,
+		"how evenly 10,000 jobs are spread over a flexible window of five minutes; computed, so it takes a second"},
+	{options.FirstTick, true, (*bench).measureFirstTick, "how late new herds are at their first tick"},
+	{options.Storm, true, (*bench).measureStorm, "a herd that fails, without and with notifications"},
+	{"isolation", true, (*bench).measureIsolation, "calls of one tenant beside the herd of another one"},
+	{"bulk", true, (*bench).measureBulk, "PUTs of one caller beside a bulk load of another one"},
+	{"lateness", true, (*bench).measureLateness, "lateness and cost, beside Temporal's Schedules and a bare loop"},
+	{"sustained", true, (*bench).measureSustained, "executions a second of jobs that are always overdue"},
+	{"calls", true, (*bench).measureCalls, "calls of the API at rest"},
+	{"across", true, (*bench).measureAcross, "lists across 10,000 jobs"},
+	{"backfill", true, (*bench).measureBackfill,
+		"the lateness of 500 jobs every minute, in turn without and beside a backfill of 10,000 occurrences"},
+	{"cluster", false, (*bench).measureCluster, "herds on a cluster of its own, with PostgreSQL"},
+	{"sleep", false, (*bench).measureSleep, "10,000 jobs that sleep, and one that comes due while nothing runs"},
+	{"pause", false, (*bench).measurePause,
+		"2,000 paused jobs whose pause ends while nothing runs: when what was promised has run, and how many at once"},
+	{"observed", false, (*bench).measureObserved, "the cost of metrics, traces and notifications"},
+	{"next-run", false, (*bench).measureNextRun, "the cost of `--show-next-run`"},
+	{options.BreakingPoint, false, (*bench).measureBreakingPoint, "how many jobs in one second a program takes"},
+}
+
+func partRows() (rows page.Rows) {
+	for _, p := range parts {
+		rows = append(rows, []string{"`" + p.name + "`", p.what})
+	}
+	return rows
 }
 
 func partNames() (names []string) {

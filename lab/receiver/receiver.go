@@ -89,6 +89,9 @@ func (r *Receiver) URI(j record.Job, version int, action, behaviour string) stri
 // Failing makes the requests to a URI of [Receiver.Target] be answered by 500.
 const Failing = "?do=fail"
 
+// Slow makes them be answered after a second.
+const Slow = "?do=slow-1"
+
 // Target returns the URI of a job whose requests are all answered by 204 at once.
 func (r *Receiver) Target(collection, name string) string {
 	return fmt.Sprintf("%s/%s/%s", r.url, collection, name)

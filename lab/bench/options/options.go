@@ -42,6 +42,9 @@ type Options struct {
 	Lists       int           // times that lists are read
 	Bulk        time.Duration // for how long PUTs are measured beside a bulk load, and alone
 	Window      time.Duration // of part across, in which jobs run
+	Down        time.Duration // of part pause, from the end of the pause until everything is started again
+	Held        int           // of part pause: occurrences of each job that are held
+	Backfilled  int           // of part backfill: occurrences
 }
 
 const helpText = `Usage: go run . bench [flags]   (in the directory lab)
@@ -59,6 +62,7 @@ ratios count, not the figures. docs/benchmarks.md explains them.
   go run . bench -parts next-run -rounds 1                # the same, with and without --show-next-run
   go run . bench -parts breaking-point                    # how many jobs in one second an almanac dev takes, in an hour
   go run . bench -parts storm -jobs 10000                 # jobs that fail together, with and without notifications
+  go run . bench -parts pause,backfill,flexible-window    # what a person asks for at night, in half an hour
   go run . bench -parts breaking-point -api ADDRESSES     # the same of an Almanac that runs on this machine
   go run . bench -out ../docs/benchmarks.md               # everything
 `
@@ -70,6 +74,7 @@ func Parse(args, parts []string, output io.Writer) (Options, error) {
 		WarmUpTicks: 1, Idle: 15 * time.Second, Sustain: 20 * time.Second, Rest: 2 * time.Minute,
 		Benchtime: 500 * time.Millisecond,
 		Before:    time.Minute, Quiet: 50 * time.Second, Lists: 100, Bulk: 20 * time.Second, Window: time.Hour,
+		Held: 3, Backfilled: 10_000,
 		// the server has looked at the timeouts of the first activities then
 		WarmUp: systems.AttemptTimeout + 5*time.Second,
 	}
@@ -105,15 +110,18 @@ func (o *Options) addFlags(flags *flag.FlagSet, parts []string) {
 		"prints, joined by commas: measures part "+FirstTick+" there, "+BreakingPoint+" or "+Storm,
 		func(text string) error { o.APIs = strings.Split(text, ","); return nil })
 	flags.IntVar(&o.Jobs, "jobs", 0, "number of jobs of each herd of the parts "+FirstTick+
-		", "+Storm+", isolation, lateness, across, observed, next-run and cluster, and of the first step of "+BreakingPoint+
-		"; 0: up to 2,000, on a cluster 500, 10,000 of part across, and 500 of "+BreakingPoint)
+		", "+Storm+", isolation, lateness, across, observed, next-run, pause, backfill and cluster, and of the first step of "+
+		BreakingPoint+"; 0: up to 2,000, on a cluster and beside a backfill 500, 10,000 of part across, and 500 of "+
+		BreakingPoint)
 	flags.IntVar(&o.Ticks, "ticks", 2, "number of ticks that are measured, after the first one")
-	flags.IntVar(&o.Rounds, "rounds", 2, "number of rounds of sustained executions, and of parts observed and next-run")
+	flags.IntVar(&o.Rounds, "rounds", 2, "number of rounds of sustained executions, and of parts observed, next-run and backfill")
 	flags.DurationVar(&o.CreatedBefore, "created-before", time.Minute, "how long before their first tick the herds of "+
 		"the parts "+FirstTick+", "+Storm+" and "+BreakingPoint+" are created, and at least those of part across; at most "+
 		"24h")
 	flags.DurationVar(&o.Window, "window", time.Hour,
 		"how long the jobs of part across run before lists are read, of the hour in which each runs once")
+	flags.DurationVar(&o.Down, "down", 3*time.Minute,
+		"from the end of the pause of part pause until Almanac is started again")
 	flags.DurationVar(&o.MaxHold, "max-hold", activities.DefaultMaxHold,
 		"within what time of the execution before it an action is dispatched at once, as in almanac dev; with 0s, "+
 			"Almanac's jobs sleep between two ticks")
@@ -141,6 +149,7 @@ func (o *Options) shrink() {
 	o.CreatedBefore, o.Before, o.Quiet, o.Window = 5*time.Second, 20*time.Second, 5*time.Second, 10*time.Second
 	o.Idle, o.WarmUp, o.Sustain, o.Rest = 3*time.Second, 3*time.Second, 3*time.Second, 5*time.Second
 	o.Benchtime, o.Lists, o.Bulk = 2*time.Millisecond, 10, time.Second
+	o.Down, o.Held, o.Backfilled = 5*time.Second, 2, 2000
 }
 
 // check returns what is wrong with numbers, or with flags beside each other.
@@ -154,8 +163,8 @@ func (o *Options) check() error {
 		return errors.New("-created-before must be from 0s to 24h")
 	case o.Window < time.Second || o.Window > time.Hour:
 		return errors.New("-window must be from 1s to 1h")
-	case o.MaxHold < 0:
-		return errors.New("-max-hold must be at least 0s")
+	case o.MaxHold < 0 || o.Down < 0:
+		return errors.New("-max-hold and -down must be at least 0s")
 	case len(o.APIs) > 0 && slices.ContainsFunc(o.Parts,
 		func(part string) bool { return part != FirstTick && part != BreakingPoint && part != Storm }):
 		return errors.New("-api measures the parts " + FirstTick + ", " + BreakingPoint + " and " + Storm + " only")

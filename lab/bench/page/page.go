@@ -25,6 +25,8 @@ type Page struct {
 	Machine Machine
 
 	FirstTick, Storm, Systems, Calls, Across, Isolation, Bulk, Sleep, Observed, Breaking, Engines, Goals Rows
+	Pause, Backfill, Flexible                                                                            Rows
+	Parts                                                                                                Rows // what can be measured
 
 	BreakingPoint string // a sentence
 
@@ -33,6 +35,9 @@ type Page struct {
 	SleepingJobs  string // how many
 	AcrossJobs    string // likewise
 	AcrossWindow  time.Duration
+	Held          int           // occurrences of each paused job
+	Down          time.Duration // from the end of the pause until the start
+	Backfilled    string        // how many occurrences
 
 	metrics    []metric
 	Violations []error // what Almanac must never do, however fast it is

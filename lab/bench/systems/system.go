@@ -62,6 +62,7 @@ type Herd struct {
 	Schedule  Object // properties of a job besides its start time
 	NoRetries bool   // whether retryType is none
 	Fails     bool   // whether every execution fails
+	Slow      bool   // whether every request is answered after a second
 	Alerts    bool   // whether each job has a notification of failures, to a target of its own
 
 	Parallel int // how many jobs are created at the same time; 0: 16
@@ -79,8 +80,11 @@ func (h Herd) JobPath(number int) string { return client.JobPath(h.Name, h.ID(nu
 // target returns the address that one of the jobs calls.
 func (h Herd) target(r *receiver.Receiver, number int) string {
 	uri := r.Target(h.Name, strconv.Itoa(number))
-	if h.Fails {
+	switch {
+	case h.Fails:
 		uri += receiver.Failing
+	case h.Slow:
+		uri += receiver.Slow
 	}
 	return uri
 }

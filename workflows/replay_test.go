@@ -52,6 +52,7 @@ var recordedScenarios = []string{
 	"0.1-installation",
 	"0.1-try",
 	"0.1-bulk",
+	"0.1-job-backfill",
 }
 
 func recordedHistories(t *testing.T) []string {

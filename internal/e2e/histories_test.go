@@ -67,6 +67,7 @@ func TestHistoriesReplay(t *testing.T) {
 		"job-revived":         jobRevived,
 		"job-rerun":           jobRerun,
 		"job-next-run":        jobNextRun,
+		"job-backfill":        jobBackfill,
 		"collection":          collectionLife,
 		"collection-plans":    collectionPlans,
 		"subscription":        subscriptionLife,

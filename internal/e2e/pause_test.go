@@ -77,3 +77,19 @@ func TestABackfillRunsWhatWasDue(t *testing.T) {
 	require.Equal(t, "again", entries.get("value.0.properties.backfill"))
 	require.Equal(t, http.StatusConflict, call(t, http.MethodPost, jobs+"/j/backfill"+span+"&name=again", "").code)
 }
+
+// jobBackfill has more occurrences run again than are planned at a time, in a zone of its own, and another backfill end.
+func jobBackfill(t *testing.T, _ *stack, jobs string) string {
+	target := newSink(t, nil)
+	url, from := jobs+"/j", time.Now().UTC().Add(-120*time.Hour).Truncate(time.Hour)
+	created(t, url, get(target.URL+"/", `,"startTime":"`+rfc(from)+`","recurrence":{"frequency":"hour","timeZone":"Asia/Kathmandu"}`))
+	span := "/backfill?from=" + rfc(from) + "&until=" + rfc(from.Add(120*time.Hour))
+	ok(t, http.MethodPost, url+span+"&name=again&atOnce=10", "")
+	eventually(t, "all have run", func() bool {
+		return call(t, http.MethodGet, url+"/backfills", "").get("value.0.properties.state") == "done"
+	})
+	ok(t, http.MethodPost, url+span+"&name=ends&every=PT1H", "")
+	ok(t, http.MethodPost, url+"/backfills/ends?action=end", "")
+	ok(t, http.MethodDelete, url, "")
+	return key(jobs, "j").WorkflowID()
+}

@@ -59,7 +59,7 @@ func (j *loop) beginBackfill(ctx workflow.Context, r *job.BackfillRequest) error
 	if j.findBackfill(r.Name) != nil {
 		return workflows.Refusef(workflows.ErrTypeConflict, "The job has had a backfill '%s'. Choose another name.", r.Name)
 	}
-	answer := j.generator.askBackfill(ctx, r.From.Add(-time.Second), r.Until, true)
+	answer := j.generator.askBackfill(ctx, &plan.BackfillQuestion{After: r.From.Add(-time.Second), Until: r.Until, Count: true})
 	switch {
 	case answer.Unread != "":
 		return workflows.Refuse(workflows.ErrTypeConflict, "A calendar of the job cannot be read. Try again later.")
@@ -71,7 +71,8 @@ func (j *loop) beginBackfill(ctx workflow.Context, r *job.BackfillRequest) error
 		return workflows.Refusef(workflows.ErrTypeConflict,
 			"The job has %d occurrences in that time. An operator may run %d; more take a contributor.", answer.Total, r.Most)
 	}
-	b := plan.Backfill{Ahead: answer.Due, Planned: answer.Due[len(answer.Due)-1]}
+	b := plan.Backfill{}
+	b.Plan(answer)
 	b.BackfillRequest, b.State, b.Total = *r, job.BackfillRunning, answer.Total
 	b.At, b.By = workflow.Now(ctx).UTC(), execution.CallerOf(audit.ActorOf(ctx))
 	j.Backfills = append(j.Backfills, b)
@@ -80,19 +81,18 @@ func (j *loop) beginBackfill(ctx workflow.Context, r *job.BackfillRequest) error
 }
 
 // askBackfill asks the timetable for occurrences of a backfill.
-func (g *generator) askBackfill(ctx workflow.Context, after, until time.Time, count bool) (answer plan.BackfillAnswer) {
+func (g *generator) askBackfill(ctx workflow.Context, q *plan.BackfillQuestion) (answer plan.BackfillAnswer) {
 	r := g.request(plan.StepAfter, g.Decided)
-	q := plan.BackfillQuestion{After: after, Until: until, Count: count}
 	if g.ByDays() {
 		g.complete(ctx, r)
-		asked := g.askCalendars(ctx, &calendarQuestion{Request: *r, Backfill: &q})
+		asked := g.askCalendars(ctx, &calendarQuestion{Request: *r, Backfill: q})
 		if asked.Backfill == nil {
 			return plan.BackfillAnswer{Unread: asked.Unread}
 		}
 		return *asked.Backfill
 	}
 	value := workflow.SideEffect(ctx, func(workflow.Context) any {
-		answer, err := r.Backfill(q, nil)
+		answer, err := r.Backfill(*q, nil)
 		if err != nil {
 			panic("the recurrence of " + g.Key.WorkflowID() + " cannot be read: " + err.Error()) //nolint:forbidigo // as in record
 		}
@@ -167,25 +167,25 @@ func (j *loop) runBackfill(ctx workflow.Context) {
 			return
 		}
 		if len(b.Ahead) == 0 {
-			answer := j.generator.askBackfill(ctx, b.Planned, b.Until, false)
+			answer := j.generator.askBackfill(ctx, &plan.BackfillQuestion{After: b.Planned, Until: b.Until, Zone: b.Zone})
 			if answer.Unread != "" {
 				b.Next = workflow.Now(ctx).Add(backfillRetry)
 				return
 			}
-			if b.Ahead = answer.Due; len(b.Ahead) == 0 { // newer time zones may have fewer
+			if len(answer.Ahead) == 0 { // newer time zones may have fewer
 				b.Total = b.Begun
 				j.finishBackfill(ctx, b)
 				return
 			}
-			b.Planned = b.Ahead[len(b.Ahead)-1]
+			b.Plan(answer)
 		}
-		due := b.Ahead[0]
+		next := b.Ahead[0]
 		b.Ahead = slices.Clone(b.Ahead[1:])
 		b.Begun++
 		if b.Every > 0 {
 			b.Next = workflow.Now(ctx).Add(b.Every)
 		}
-		j.beginBackfilled(ctx, b, due)
+		j.beginBackfilled(ctx, b, next)
 	}
 }
 
@@ -196,11 +196,11 @@ func (j *loop) finishBackfill(ctx workflow.Context, b *plan.Backfill) {
 	}
 }
 
-func (j *loop) beginBackfilled(ctx workflow.Context, b *plan.Backfill, due time.Time) {
+func (j *loop) beginBackfilled(ctx workflow.Context, b *plan.Backfill, one plan.Backfilled) {
 	j.Numbered++
 	e := &execution.Execution{Waiting: state.Waiting{Manual: true}}
-	e.Repeat, e.Caller, e.Backfill = j.Numbered, b.By, b.Name
-	j.beginExecution(ctx, e, fmt.Sprintf("backfill %s %s", b.Name, due.UTC().Format(time.RFC3339)), due)
+	e.Repeat, e.Caller, e.Backfill, e.By, e.As = j.Numbered, b.By, b.Name, one.By, one.As
+	j.beginExecution(ctx, e, fmt.Sprintf("backfill %s %s", b.Name, one.As), one.Due)
 }
 
 // backfillAgain returns an execution of which nothing was sent to its backfill. It reports whether it will be run.
@@ -209,8 +209,8 @@ func (j *loop) backfillAgain(e *execution.Execution) bool {
 	if b == nil || e.Backfill != b.Name || e.MayHaveBeenSent {
 		return false
 	}
-	at, _ := slices.BinarySearchFunc(b.Ahead, e.Due, time.Time.Compare)
-	b.Ahead = slices.Insert(slices.Clone(b.Ahead), at, e.Due)
+	at, _ := slices.BinarySearchFunc(b.Ahead, e.Due, func(one plan.Backfilled, due time.Time) int { return one.Due.Compare(due) })
+	b.Ahead = slices.Insert(slices.Clone(b.Ahead), at, plan.Backfilled{Due: e.Due, As: e.As, By: e.By})
 	b.Begun--
 	return true
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"almanac/internal/workflowtest"
 	"almanac/job"
 	"almanac/workflows"
 )
@@ -192,4 +193,57 @@ func TestTheLastExecutionsOfABackfillTakeLongerThanItsPace(t *testing.T) {
 	require.Equal(t, minutes(0, 12), w.regular())
 	require.Equal(t, []any{job.BackfillDone, 10}, []any{end.Backfills[0].State, end.Backfills[0].Succeeded})
 	w.requireSound()
+}
+
+// backfillIDs returns how many executions of backfills have each id.
+func (w *jobEnv) backfillIDs() map[string]int {
+	ids := map[string]int{}
+	for _, s := range w.sent {
+		if s.Execution.Backfill != "" {
+			ids[s.Execution.ID]++
+		}
+	}
+	return ids
+}
+
+// Local time is behind by another hour when the second half of the occurrences is planned, so that all are due an hour
+// later.
+func TestABackfillRunsEachOccurrenceOnceAcrossReleasesOfItsZone(t *testing.T) {
+	workflowtest.UseZones(t, "2026a", mountain)
+	w := newJobEnv(t, `"startTime":"2025-01-01T00:00:00Z",`+dailyAt("9"))
+	w.update(time.Minute, workflows.UpdateBackfill,
+		job.BackfillRequest{Name: "again", From: newYear.AddDate(0, 0, -150), Until: newYear, Every: time.Minute})
+	w.becomes(50*time.Minute, "2026b", pacific)
+	w.run(5 * time.Hour)
+	days := map[string]int{}
+	for _, s := range w.sent {
+		if s.Execution.Backfill != "" {
+			days[s.Execution.Due.Format(time.DateOnly)]++
+		}
+	}
+	require.Len(t, w.backfilled(), 150)
+	require.Len(t, days, 150, "no day comes twice")
+	require.Len(t, w.backfillIDs(), 150)
+}
+
+func TestABackfillKnowsWhatCalendarsMoveByItsNominalTime(t *testing.T) {
+	t.Parallel()
+	weekly := `"startTime":"2026-01-03T09:00:00Z",` + every(`"frequency":"week"`)
+	ids := map[string]int{}
+	for _, off := range [][]string{nil, {"2026-01-05"}} {
+		w := byCalendar(t, &shelf{off: off}, weekly, "nextWorkingDay")
+		again := job.BackfillRequest{Name: "again", From: newYear.AddDate(0, 0, 2), Until: newYear.AddDate(0, 0, 7)}
+		w.update(8*dayLong, workflows.UpdateBackfill, again)
+		w.run(9 * dayLong)
+		require.Len(t, w.backfilled(), 1)
+		for _, s := range w.sent {
+			if e := s.Execution; e.Backfill != "" {
+				ids[e.ID]++
+				require.Equal(t, 5+len(off), e.Due.Day())
+				require.Equal(t, newYear.Add(2*dayLong+9*time.Hour), e.By.Nominal)
+				require.Equal(t, []job.CalendarDay{{Name: "SE", Version: 1, Day: "Saturday"}}, e.By.Calendars)
+			}
+		}
+	}
+	require.Len(t, ids, 1)
 }

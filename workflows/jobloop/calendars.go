@@ -2,7 +2,6 @@ package jobloop
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -302,16 +301,8 @@ func (j *loop) concernedBy(c *workflows.CalendarChange) bool {
 	return true
 }
 
-// occurrence returns what distinguishes an occurrence from others of the job, for its id: its nominal time, or of a
-// schedule of working days its month, number and time of day.
-func (j *loop) occurrence(due time.Time) string {
-	zone := j.Plan.Zone
-	i := j.Plan.Identity(due)
-	if i.Number != 0 {
-		return fmt.Sprintf("working day %d of %04d-%02d at %d", i.Number, i.Month/12, i.Month%12+1, i.Clock)
-	}
-	return zone.Local(i.Nominal).Format(time.RFC3339) // newer time zones may give two local times one instant
-}
+// occurrence returns what the id of an occurrence has of it.
+func (j *loop) occurrence(due time.Time) string { return j.Plan.Zone.Occurrence(j.Plan.Identity(due)) }
 
 // byCalendars returns what calendars say of an occurrence, for its execution; nil: nothing.
 func (j *loop) byCalendars(due time.Time) *job.ByCalendars { return j.Plan.Note(due).ByCalendars() }

@@ -1,10 +1,12 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	"almanac/job/timetable"
+	"almanac/recurrence/calendars"
 )
 
 // A Zone is what a plan depends on beside the definition: a release of the time zone database, and what it says of the
@@ -88,4 +90,24 @@ func (z *Zone) LocalTimes(times []time.Time) []time.Time {
 		local = append(local, z.Local(t))
 	}
 	return local
+}
+
+// at returns the zone with its offset at one time alone; nil for nil.
+func (z *Zone) at(p *timetable.Timetable, t time.Time) *Zone {
+	if z == nil {
+		return nil
+	}
+	one := *z
+	one.Offsets = nil
+	one.note(p, []time.Time{t})
+	return &one
+}
+
+// Occurrence returns what distinguishes an occurrence from others of a job, for its id: its nominal time as local time,
+// or of a schedule of working days its month, number and time of day.
+func (z *Zone) Occurrence(i calendars.Identity) string {
+	if i.Number != 0 {
+		return fmt.Sprintf("working day %d of %04d-%02d at %d", i.Number, i.Month/12, i.Month%12+1, i.Clock)
+	}
+	return z.Local(i.Nominal).Format(time.RFC3339) // newer time zones may give two local times one instant
 }

@@ -140,6 +140,7 @@ type Waiting struct {
 	// of an occurrence that is known by its number in the month, and not by its nominal time
 	Identity *calendars.Identity `json:"identity,omitempty"`
 	Held     *calendars.Held     `json:"held,omitempty"` // see [plan.Note]
+	As       string              `json:"as,omitempty"`   // of a backfill: what its id has of the occurrence
 	// of the action's last attempt that failed, at most [job.MaxError] bytes
 	Error    string    `json:"error,omitempty"`
 	ErrorEnd time.Time `json:"errorEnd,omitzero"` // when that attempt ended

@@ -63,7 +63,7 @@ func Workflow(ctx workflow.Context, in state.Input) error {
 	}
 	j := &loop{Input: in}
 	j.executions = execution.Set{Key: j.Key, PutBack: j.putBack}
-	j.requests = requests{key: j.Key, state: &j.Input}
+	j.requests = requests{key: j.Key, state: &j.Input, first: j.endPauses}
 	j.raiser = &alerts.Raiser{
 		Key: j.Key, State: &j.Alerts, Definition: &j.Definition, Outcomes: &j.Outcomes, Courier: alerts.CourierOf(ctx),
 	}
@@ -132,7 +132,9 @@ func (j *loop) run(ctx workflow.Context) error {
 			return j.continueAsNew(ctx)
 		}
 		j.startDeferred(ctx)
-		j.endPauses(ctx)
+		if j.pausesOver(ctx) && !j.requests.turns.Taken() {
+			_ = j.requests.change(ctx, allowed(func(workflow.Context) {})) // which is what ends them
+		}
 		j.checkQuiet(ctx)
 		j.decide(ctx)
 		j.runBackfill(ctx)

@@ -187,25 +187,26 @@ func (j *loop) pauseEnds() (at time.Time) {
 	return at
 }
 
-// endPauses enables the job, or takes its collection for enabled, if the time that was promised has come.
+// pausesOver reports whether the job or its collection is to be enabled by itself, since the time has come.
+func (j *loop) pausesOver(ctx workflow.Context) bool {
+	at := j.pauseEnds()
+	return !at.IsZero() && !workflow.Now(ctx).Before(at) && !j.deleted
+}
+
+// endPauses enables the job, or takes its collection for enabled, if the time that was promised has come. A change that
+// comes later than that finds it so, although nothing ran since then that could have noticed.
 func (j *loop) endPauses(ctx workflow.Context) {
-	over := func() bool {
-		at := j.pauseEnds()
-		return !at.IsZero() && !workflow.Now(ctx).Before(at) && !j.deleted
-	}
-	if !over() || j.requests.turns.Taken() {
+	if !j.pausesOver(ctx) {
 		return
 	}
-	_ = j.requests.change(ctx, allowed(func(ctx workflow.Context) { // it is never refused
-		j.pauseOver = j.lastOver(workflow.Now(ctx))
-		// the one that was to end last decides what is held, as it would have without a downtime
-		if own, other := j.DisabledBy, j.CollectionPause; own != nil && other != nil && own.Until.Before(other.Until) {
-			j.endPause(ctx)
-		}
-		j.endCollectionPause(ctx)
+	j.pauseOver = j.lastOver(workflow.Now(ctx))
+	// the one that was to end last decides what is held, as it would have without a downtime
+	if own, other := j.DisabledBy, j.CollectionPause; own != nil && other != nil && own.Until.Before(other.Until) {
 		j.endPause(ctx)
-		j.pauseOver = time.Time{}
-	}))
+	}
+	j.endCollectionPause(ctx)
+	j.endPause(ctx)
+	j.pauseOver = time.Time{}
 }
 
 // endPause enables the job if it is disabled until a time that has come.

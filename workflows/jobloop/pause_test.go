@@ -424,3 +424,37 @@ func TestHowManyRunAtOnceCanBeChangedDuringAPause(t *testing.T) {
 	require.Equal(t, []string{"00:01:00 00:04:59", "00:02:00 00:04:59", "00:03:00 00:04:59", "00:04:00 00:04:59"}, w.starts()[1:])
 	w.requireSound()
 }
+
+// Nothing ran from before the end of the pause until now, and a change is there before the job has looked at the time.
+func TestAChangeThatComesAfterTheEndOfAPauseFindsItEnded(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*jobEnv) *answer{
+		"it is enabled": func(w *jobEnv) *answer { return w.update(2*time.Second, workflows.UpdateEnable) },
+		"what was held is to run": func(w *jobEnv) *answer {
+			return w.update(2*time.Second, workflows.UpdateEnable, stateAs(job.Promise{Recover: job.RecoverAll}))
+		},
+		"it is disabled": func(w *jobEnv) *answer { return w.update(2*time.Second, workflows.UpdateDisable) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newJobEnv(t, `"startTime":"2025-12-31T23:00:00Z",`+every(minutely+`,"catchUpWindow":"PT1H"`))
+			w.next.Created, w.next.Decided, w.next.Registration = at(-10), at(-10), int(at(-10).UnixMicro())
+			w.next.Definition.State = job.StateDisabled
+			w.next.DisabledBy = &job.Disabling{At: at(-9), Promise: job.Promise{Until: at(-4)}}
+			w.next.Held, w.confirms = new(job.Promise), 5*time.Second
+			a := change(w)
+			w.run(30 * time.Second)
+			a.ok(t)
+			require.Equal(t, "Skipped 5: 2025-12-31 23:51:00 to 2025-12-31 23:55:00", w.dropped()[0])
+			if name == "it is disabled" {
+				require.Equal(t, "Cancelled 5: 2025-12-31 23:56:00 to 00:00:00", w.dropped()[1])
+				require.Contains(t, w.recorded.dropped[1].Why, job.WhyJobChanged)
+				return
+			}
+			require.Len(t, w.dropped(), 1)
+			require.Equal(t, minutes(0, 0), w.dues()[4:])
+			require.Len(t, w.dues(), 5, "what came due after the pause runs")
+			w.requireSound()
+		})
+	}
+}

@@ -25,12 +25,13 @@ const (
 )
 
 // requests takes the updates and signals of a job, and has them change it one at a time, in the order in which they
-// arrived. key and state are required.
+// arrived. key, state and first are required.
 type requests struct {
 	key   job.Key
 	state *state.Input // keeps the ids of applied updates
 
-	turns     await.Turns // of the changes; while one is applied, nothing is decided
+	turns     await.Turns            // of the changes; while one is applied, nothing is decided
+	first     func(workflow.Context) // is done in the turn of each change, before it
 	signals   signalHandlers
 	handling  int     // signals being handled
 	answered  perTask // updates
@@ -57,6 +58,7 @@ func (r *requests) change(ctx workflow.Context, apply func(workflow.Context) err
 		return err
 	}
 	defer r.endTurn()
+	r.first(ctx)
 	return apply(ctx)
 }
 

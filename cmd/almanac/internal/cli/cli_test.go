@@ -162,6 +162,10 @@ func TestErrorsSayWhatToDoAndHaveTheirStatus(t *testing.T) {
 		{"job delete", exit.Usage, "name jobs, or select them by --filter or --search"},
 		{"job delete hello --filter x", exit.Usage, "names exclude --filter and --search"},
 		{"job edit hello", exit.Usage, "there is no terminal for an editor"},
+		{"job backfill hello --pause a --end a", exit.Usage, "--pause, --resume and --end exclude each other"},
+		{"job backfill hello --end a --from 2026-11-01 --until 2026-11-02", exit.Usage, "and all other flags of a backfill"},
+		{"job backfill hello --at-once 3", exit.Usage, "say both --from and --until"},
+		{"job backfill hello --dry-run", exit.Usage, "say both --from and --until"},
 		{"job get a/b/c", exit.Usage, `"a/b/c" is not the name of a job`},
 		{"job list -o jsn", exit.Usage, `--output: unknown value "jsn", did you mean json?; allowed: table, wide, json, yaml, name, jsonpath=PATH`},
 		{"job list -o jsonpath=$[", exit.Usage, "is not a JSON path"},
@@ -281,5 +285,20 @@ func TestHelpOfEveryCommandSaysWhatTheStatusesMean(t *testing.T) {
 			}
 			require.Contains(t, u.must(t, noun, verb, "--help"), exit.Help, verb)
 		}
+	}
+}
+
+func TestOnlyAPromiseHoldsWhatComesDue(t *testing.T) {
+	t.Parallel()
+	u := newUser(t, &apitest.Memory{})
+	u.must(t, "job", "create", "hello", "http://example.com/", "--every", "5m", "--start", "2026-12-01")
+	for line, want := range map[string]string{
+		"job disable hello --dry-run":                  "Nothing that comes due runs, nor is it held, until somebody enables it",
+		"job disable hello --dry-run --note move":      "Nothing that comes due runs, nor is it held, until somebody enables it",
+		"job disable hello --dry-run --recover latest": "It holds every run that comes due, until somebody enables it",
+	} {
+		said, more, status := u.types(t, strings.Fields(line)...)
+		require.Contains(t, said+more, want, line)
+		require.Zero(t, status)
 	}
 }

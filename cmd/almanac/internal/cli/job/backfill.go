@@ -55,13 +55,15 @@ and how far they are. What it would run is shown first, and asked about.`,
 }
 
 func runBackfill(ctx context.Context, s *base.Session, o *backfillOptions, n base.Name) error {
-	for action, name := range map[string]string{"pause": o.pause, "resume": o.resume, "end": o.end} {
-		if name != "" {
-			b, err := s.Client.ChangeBackfill(ctx, n.Collection, n.Job, name, action)
-			return showBackfill(ctx, s, n, b, err)
-		}
+	action, name, err := o.change()
+	if err != nil {
+		return exit.With(exit.Usage, err)
 	}
-	if o.From.IsZero() && o.Until.IsZero() {
+	if action != "" {
+		b, err := s.Client.ChangeBackfill(ctx, n.Collection, n.Job, name, action)
+		return showBackfill(ctx, s, n, b, err)
+	}
+	if o.BackfillRequest == (client.BackfillRequest{}) && !o.dryRun {
 		all, err := s.Client.Backfills(ctx, n.Collection, n.Job)
 		if err != nil {
 			return s.Missing(ctx, n, err)
@@ -97,6 +99,20 @@ func runBackfill(ctx context.Context, s *base.Session, o *backfillOptions, n bas
 	return showBackfill(ctx, s, n, b, err)
 }
 
+// change returns what is to be done to a backfill, and to which; "" if none is named.
+func (o *backfillOptions) change() (action, name string, err error) {
+	for _, one := range []struct{ action, name string }{{"pause", o.pause}, {"resume", o.resume}, {"end", o.end}} {
+		switch {
+		case one.name == "":
+		case action != "" || o.BackfillRequest != (client.BackfillRequest{}) || o.dryRun:
+			return "", "", errors.New("--pause, --resume and --end exclude each other and all other flags of a backfill")
+		default:
+			action, name = one.action, one.name
+		}
+	}
+	return action, name, nil
+}
+
 func showBackfill(ctx context.Context, s *base.Session, n base.Name, b client.Backfill, err error) error {
 	if err != nil {
 		return s.Missing(ctx, n, err)
@@ -122,6 +138,7 @@ func backfillView(s *base.Session) output.View[client.Backfill] {
 			column("SUCCEEDED", number(func(p *client.BackfillProperties) int { return p.Succeeded })),
 			column("FAILED", number(func(p *client.BackfillProperties) int { return p.Failed })),
 			column("LEFT", number(func(p *client.BackfillProperties) int { return p.Left })),
+			column("REASON", func(p *client.BackfillProperties) string { return output.Line(p.Reason) }),
 		},
 	}
 }

@@ -68,15 +68,17 @@ func newPausing(getenv base.Lookup, d deed) *cobra.Command {
 		if o.dryRun && !s.Format.ForPeople() {
 			return true, s.Value(held, n.String())
 		}
-		tellHeld(s, &held, disables && p.Until.IsZero())
+		tellHeld(s, &held, disables && p.Until.IsZero(), p.Recover != "" || held.Held > 0)
 		return o.dryRun, nil
 	}
 	return newDeed(getenv, d)
 }
 
-// tellHeld says what a pause holds.
-func tellHeld(s *base.Session, h *client.Held, open bool) {
+// tellHeld says what a pause holds: nothing if it has no end, and does not say either what runs then.
+func tellHeld(s *base.Session, h *client.Held, open, holds bool) {
 	switch {
+	case open && !holds:
+		s.Say("Nothing that comes due runs, nor is it held, until somebody enables it")
 	case open:
 		s.Say("It holds every run that comes due, until somebody enables it")
 	case h.Held == 0:

@@ -42,8 +42,8 @@ func (w *which) of(ctx context.Context, s *base.Session, n base.Name) (client.Oc
 		}
 	}
 	day, err := time.Parse(time.DateOnly, w.on) // the flag was checked
-	begin := func(days int) time.Time { return time.Date(day.Year(), day.Month(), day.Day()+days, 0, 0, 0, 0, zone) }
-	return client.Occurrences{From: begin(0), Until: begin(1)}, err
+	all := recurrence.Date(day.Year(), day.Month(), day.Day(), zone)
+	return client.Occurrences{From: all.From, Until: all.Until}, err
 }
 
 func (w *which) group() flags.Group {

@@ -65,6 +65,10 @@ func (p *Pending) Unrecorded(due, cancelled time.Time) Unrecorded {
 	return MayBeSent
 }
 
+// Lists reports whether a history that has this answer lists an attempt that [Pending.Unrecorded] says may have been
+// sent, after those that are recorded.
+func (p *Pending) Lists() bool { return p != nil && len(p.Attempts) > 0 && !p.Cancelled }
+
 // PendingActions returns the calling workflow's action activities that have not ended. The answer may
 // be old but is consistent: an activity shown as cancelled is shown with every fence it ever passed.
 func (l *Lookups) PendingActions(ctx context.Context) ([]Pending, error) {

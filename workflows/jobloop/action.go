@@ -77,7 +77,7 @@ func (j *loop) runAction(ctx workflow.Context, e *execution.Execution, action jo
 		case end.Err == nil:
 			return nil
 		case e.Phase >= execution.Withdrawing && (e.Sent || end.How != activities.Unsent && !cancelled):
-			if unrecorded == lookups.MayBeSent {
+			if unrecorded == lookups.MayBeSent && !e.Looked.Lists() {
 				j.generator.noteCancelled(ctx, e, 0, job.WhyChangedBeforeRetry)
 			}
 			return end.Err

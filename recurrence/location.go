@@ -45,7 +45,18 @@ func Locations() []string {
 
 // ZoneNames returns all names that [LoadLocation] accepts: those of IANA, and then those of Windows, each sorted.
 func ZoneNames() []string {
-	return append(Locations(), slices.Sorted(maps.Keys(windowsZones))...)
+	names, windows := Locations(), slices.Sorted(maps.Keys(windowsZones))
+	return append(slices.Clone(names), slices.DeleteFunc(windows, func(name string) bool {
+		_, ok := slices.BinarySearch(names, windowsZones[name])
+		return !ok
+	})...)
+}
+
+// IsKnown reports whether a name is one that [LoadLocation] accepts with the release that this package was made with. The
+// release in use may lack it: see [UseZones].
+func IsKnown(name string) bool {
+	_, ok := slices.BinarySearch(ianaZones, name)
+	return ok || windowsZones[name] != ""
 }
 
 // LoadLocation returns the time zone with that name: an IANA name, such as Europe/Stockholm, or a Windows

@@ -2,8 +2,11 @@ package recurrence_test
 
 import (
 	"errors"
+	"io/fs"
+	"os"
 	"slices"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"almanac/recurrence"
@@ -64,6 +67,32 @@ func TestZoneNamesAreThoseOfTheRelease(t *testing.T) {
 	t.Parallel()
 	if !slices.Equal(recurrence.IANAZones, tzdata.Zones().Names()) {
 		t.Error("ianazones.txt has not the names of the release: run go generate ./recurrence")
+	}
+}
+
+// It is not parallel, since it changes what all use.
+func TestNamesThatTheReleaseInUseLacks(t *testing.T) {
+	utc, err := fs.ReadFile(os.DirFS("/usr/share/zoneinfo"), "UTC")
+	if err != nil {
+		t.Skip("the machine has no time zones")
+	}
+	few, err := recurrence.ReadZones(fstest.MapFS{"+VERSION": {Data: []byte("2020a")}, "UTC": {Data: utc}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := recurrence.UseZones(few)
+	t.Cleanup(func() { recurrence.UseZones(before) })
+	for _, name := range []string{"Europe/Stockholm", "W. Europe Standard Time"} {
+		_, err := recurrence.LoadLocation(name)
+		if bad, ok := errors.AsType[*recurrence.FieldError](err); !ok || bad.Value != name {
+			t.Errorf("LoadLocation(%q): %v, want a FieldError", name, err)
+		}
+		if !recurrence.IsKnown(name) || slices.Contains(recurrence.ZoneNames(), name) {
+			t.Errorf("%q is not a known name that the release lacks", name)
+		}
+	}
+	if recurrence.IsKnown("Mars/Phobos") {
+		t.Error("Mars/Phobos is known")
 	}
 }
 

@@ -161,9 +161,10 @@ func (z *Zones) Rules(name string) string {
 func (z *Zones) load(name string) (*zone, error) {
 	iana := name
 	if _, ok := z.data[iana]; !ok {
-		if iana, ok = windowsZones[name]; !ok {
-			return nil, &FieldError{Field: "time zone", Value: name, Allowed: allowedZones}
-		}
+		iana = windowsZones[name]
+	}
+	if _, ok := z.data[iana]; !ok { // also CLDR's zone, if this release lacks it
+		return nil, &FieldError{Field: "time zone", Value: name, Allowed: allowedZones}
 	}
 	if one, ok := z.loaded.Load(iana); ok {
 		return one.(*zone), nil
@@ -171,7 +172,7 @@ func (z *Zones) load(name string) (*zone, error) {
 	one := &zone{location: time.UTC}
 	if iana != "UTC" {
 		location, err := time.LoadLocationFromTZData(iana, z.data[iana])
-		if err != nil { // CLDR's zone is unknown in this release
+		if err != nil {
 			return nil, fmt.Errorf("time zone %q: %w", name, err)
 		}
 		one = &zone{location: location, rules: rulesOf(location)}

@@ -58,7 +58,8 @@ func (s *Service) Calendars(
 	if err := scope.ValidateScope(); err != nil {
 		return nil, "", err
 	}
-	if p, err = pages.Resume(p); err != nil {
+	of := "calendars " + scope.CalendarsWorkflowID()
+	if p, err = pages.Resume(of, p); err != nil {
 		return nil, "", err
 	}
 	if err := s.checkScope(ctx, scope); err != nil { // its calendars end a little later
@@ -72,7 +73,7 @@ func (s *Service) Calendars(
 		return p.After != "" && job.NormalizeName(r.Name) <= p.After
 	})
 	page, next, err = pages.Read(ctx, s.core, p, pages.Source[workflows.Registration, job.KeptCalendar]{
-		Items: names, Deadline: deadline, Query: workflows.QuerySummary,
+		List: of, Items: names, Deadline: deadline, Query: workflows.QuerySummary,
 		ID: func(r workflows.Registration) string { return scope.Calendar(r.Name).WorkflowID() },
 		Unreadable: func(r workflows.Registration, why string) job.KeptCalendar {
 			return job.KeptCalendar{Key: scope.Calendar(r.Name), Unread: why}

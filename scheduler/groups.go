@@ -32,23 +32,24 @@ const (
 // their order, and its continuation, which is empty on the last page. Temporal lists them, so that a new one may be
 // missing for some seconds.
 func (s *Service) Subscriptions(ctx context.Context, p listing.Page) (page []string, next string, err error) {
-	after, err := base64.RawURLEncoding.DecodeString(p.After)
+	const list = "subscriptions"
+	after, err := resume(list, p)
 	if err != nil {
-		return nil, "", core.BadToken()
+		return nil, "", err
 	}
 	names, err := s.subscriptions(ctx)
 	if err != nil {
 		return nil, "", s.core.Error(ctx, err, nil)
 	}
 	names = slices.DeleteFunc(names, func(name string) bool {
-		return len(after) > 0 && job.NormalizeName(name) <= string(after) || !p.ShowsWithin(job.SubscriptionScope(name))
+		return len(after) > 0 && job.NormalizeName(name) <= after || !p.ShowsWithin(job.SubscriptionScope(name))
 	})
 	if p.View != nil {
 		if names, err = s.shown(ctx, names, p); err != nil {
 			return nil, "", s.core.Error(ctx, err, nil)
 		}
 	}
-	page, next = part(names, p, func(name string) string { return name })
+	page, next = part(list, names, p, func(name string) string { return name })
 	return page, next, nil
 }
 
@@ -77,12 +78,24 @@ func (s *Service) shown(ctx context.Context, names []string, p listing.Page) (fo
 	return found, nil
 }
 
-// part returns the page of a list that begins after the page before, and its continuation.
-func part[T any](all []T, p listing.Page, name func(T) string) (page []T, next string) {
+// resume returns the name that the page of a list of names begins after; "" for the first page.
+func resume(list string, p listing.Page) (after string, err error) {
+	if err := core.Open(list, &p); err != nil {
+		return "", err
+	}
+	name, err := base64.RawURLEncoding.DecodeString(p.After)
+	if err != nil {
+		return "", core.BadToken()
+	}
+	return string(name), nil
+}
+
+// part returns the page of a list of that name that begins after the page before, and its continuation.
+func part[T any](list string, all []T, p listing.Page, name func(T) string) (page []T, next string) {
 	page = all[min(p.Skip, len(all)):]
 	if len(page) > p.Top {
 		page = page[:p.Top]
-		next = base64.RawURLEncoding.EncodeToString([]byte(job.NormalizeName(name(page[p.Top-1]))))
+		next = core.Token(list, base64.RawURLEncoding.EncodeToString([]byte(job.NormalizeName(name(page[p.Top-1])))))
 	}
 	return page, next
 }
@@ -136,16 +149,17 @@ func (s *Service) subscriptionOf(e *workflowpb.WorkflowExecutionInfo) (name stri
 func (s *Service) ResourceGroups(
 	ctx context.Context, subscription string, p listing.Page,
 ) (page []listing.Group, next string, err error) {
-	after, err := base64.RawURLEncoding.DecodeString(p.After)
+	list := "groups " + job.NormalizeName(subscription)
+	after, err := resume(list, p)
 	if err != nil {
-		return nil, "", core.BadToken()
+		return nil, "", err
 	}
 	all, err := s.groups(ctx, subscription, p)
 	if err != nil {
 		return nil, "", s.core.Error(ctx, err, nil)
 	}
-	all = slices.DeleteFunc(all, func(g listing.Group) bool { return len(after) > 0 && job.NormalizeName(g.Name) <= string(after) })
-	page, next = part(all, p, func(g listing.Group) string { return g.Name })
+	all = slices.DeleteFunc(all, func(g listing.Group) bool { return len(after) > 0 && job.NormalizeName(g.Name) <= after })
+	page, next = part(list, all, p, func(g listing.Group) string { return g.Name })
 	return page, next, nil
 }
 

@@ -52,6 +52,10 @@ func (s *Service) Lateness(
 	if err := k.Validate(); err != nil {
 		return report, "", err
 	}
+	of := "lateness " + k.WorkflowID() + " " + job.NormalizeName(name)
+	if err := core.Open(of, &p); err != nil {
+		return report, "", err
+	}
 	token := latenessToken{From: p.Filter.Start.From, Until: p.Filter.Start.Before}
 	if p.After != "" {
 		if token, err = parseLatenessToken(p.After); err != nil {
@@ -80,7 +84,7 @@ func (s *Service) Lateness(
 	report.Stats, report.Read = token.Stats, token.Read
 	report.Complete = len(jobs) == 0 && token.Unread == 0
 	if len(jobs) > 0 {
-		next = token.String()
+		next = core.Token(of, token.String())
 	}
 	return report, next, nil
 }

@@ -27,7 +27,8 @@ func (s *Service) Jobs(
 	if err := k.Validate(); err != nil {
 		return nil, "", err
 	}
-	if p, err = pages.Resume(p); err != nil {
+	of := "jobs " + k.WorkflowID()
+	if p, err = pages.Resume(of, p); err != nil {
 		return nil, "", err
 	}
 	after := 0
@@ -43,6 +44,7 @@ func (s *Service) Jobs(
 	k = list.Collection
 	now := s.core.Now()
 	page, next, err = pages.Read(ctx, s.core, p, pages.Source[workflows.Listed, job.Job]{
+		List: of,
 		Items: slices.DeleteFunc(list.Jobs, func(l workflows.Listed) bool {
 			return l.Sequence <= after || !p.Filter.MatchesName(l.Name) || !p.ShowsJob(k.Job(l.Name))
 		}),
@@ -71,7 +73,8 @@ func (s *Service) Collections(
 	ctx context.Context, subscription, resourceGroup string, p listing.Page,
 ) (page []job.Collection, next string, err error) {
 	deadline := pages.Deadline()
-	if p, err = pages.Resume(p); err != nil {
+	of := "collections " + job.NormalizeName(subscription+"/"+resourceGroup)
+	if p, err = pages.Resume(of, p); err != nil {
 		return nil, "", err
 	}
 	after, err := base64.RawURLEncoding.DecodeString(p.After)
@@ -96,6 +99,7 @@ func (s *Service) Collections(
 	})
 	slices.SortFunc(paths, byName)
 	page, next, err = pages.Read(ctx, s.core, p, pages.Source[string, job.Collection]{
+		List:     of,
 		Items:    paths,
 		Deadline: deadline,
 		ID:       func(path string) string { return job.CollectionWorkflowID(subscription, path) },
@@ -117,7 +121,8 @@ func (s *Service) History(ctx context.Context, k job.Key, p listing.Page) ([]job
 	if err := k.Validate(); err != nil {
 		return nil, "", err
 	}
-	return core.ReadPage(ctx, s.core, core.MissingJob(k), func(ctx context.Context) ([]job.Record, string, error) {
+	list := core.List{Name: "history " + k.WorkflowID(), Missing: core.MissingJob(k)}
+	return core.ReadPage(ctx, s.core, list, p, func(ctx context.Context, p listing.Page) ([]job.Record, string, error) {
 		return s.history.Read(ctx, k.WorkflowID(), p)
 	})
 }
@@ -128,7 +133,8 @@ func (s *Service) JobChanges(ctx context.Context, k job.Key, p listing.Page) ([]
 	if err := k.Validate(); err != nil {
 		return nil, "", err
 	}
-	return core.ReadPage(ctx, s.core, core.MissingJob(k), func(ctx context.Context) ([]audit.Change, string, error) {
+	list := core.List{Name: "changes " + k.WorkflowID(), Missing: core.MissingJob(k)}
+	return core.ReadPage(ctx, s.core, list, p, func(ctx context.Context, p listing.Page) ([]audit.Change, string, error) {
 		return s.trail.Job(ctx, k, p)
 	})
 }
@@ -140,7 +146,8 @@ func (s *Service) CollectionChanges(
 	if err := k.Validate(); err != nil {
 		return nil, "", err
 	}
-	return core.ReadPage(ctx, s.core, core.MissingCollection(k), func(ctx context.Context) ([]audit.Change, string, error) {
+	list := core.List{Name: "changes " + k.WorkflowID(), Missing: core.MissingCollection(k)}
+	return core.ReadPage(ctx, s.core, list, p, func(ctx context.Context, p listing.Page) ([]audit.Change, string, error) {
 		return s.trail.Collection(ctx, k, p)
 	})
 }

@@ -305,6 +305,39 @@ func TestAContinuationThatNoListReturnedIsRefused(t *testing.T) {
 	requireBadToken(t, err)
 }
 
+func TestAContinuationIsOfOneListAlone(t *testing.T) {
+	t.Parallel()
+	s := scheduler.New(scheduler.Options{Client: jobDirectory(t, 3)})
+	page, next, err := s.Jobs(t.Context(), key.Collection, listing.Page{Top: 1})
+	require.NoError(t, err)
+	require.Len(t, page, 1)
+	otherCase := key.Collection
+	otherCase.Name = strings.ToUpper(otherCase.Name)
+	_, _, err = s.Jobs(t.Context(), otherCase, listing.Page{Top: 1, After: next})
+	require.NoError(t, err)
+
+	other := key.Collection
+	other.Name = "other"
+	_, _, err = s.Jobs(t.Context(), other, listing.Page{Top: 1, After: next})
+	requireBadToken(t, err)
+	for _, after := range []string{next[1:], next[:len(next)-1], next + "x", "0" + next, strings.Repeat(next, 1000), strings.ToUpper(next) + "."} {
+		_, _, err := s.Jobs(t.Context(), key.Collection, listing.Page{Top: 1, After: after})
+		requireBadToken(t, err)
+	}
+	_, _, err = s.Collections(t.Context(), "s", "", listing.Page{Top: 1, After: next})
+	requireBadToken(t, err)
+	_, _, err = s.Calendars(t.Context(), key.Collection, listing.Page{Top: 1, After: next})
+	requireBadToken(t, err)
+	_, _, err = s.Subscriptions(t.Context(), listing.Page{Top: 1, After: next})
+	requireBadToken(t, err)
+	_, _, err = s.ResourceGroups(t.Context(), "s", listing.Page{Top: 1, After: next})
+	requireBadToken(t, err)
+	_, _, err = s.JobChanges(t.Context(), key, listing.Page{Top: 1, After: next})
+	requireBadToken(t, err)
+	_, _, err = s.Lateness(t.Context(), key.Collection, "", listing.Page{Top: 1, After: next})
+	requireBadToken(t, err)
+}
+
 // An unchanged job is listed with its cached status.
 func TestListsAskOnlyJobsThatDidSomething(t *testing.T) {
 	t.Parallel()

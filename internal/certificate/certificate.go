@@ -26,8 +26,10 @@ var (
 	errBER      = errors.New("a PFX file whose parts are in DER when they are decrypted" + convert)
 	errEmoji    = errors.New("a PFX file whose password has no emoji and no other characters beyond U+FFFF" + convert)
 	errForm     = errors.New("a PFX file with a MAC by SHA-1 or SHA-2, and keys and certificates encrypted by AES in " +
-		"CBC mode, or by 3DES or RC2 as PKCS #12 defines them" + convert)
-	errKey = errors.New("a PFX file whose key is of RSA, Ed25519 or one of the curves P-256, P-384 and " +
+		"CBC mode, or by 3DES or RC2 as PKCS #12 defines them, with passwords hashed by SHA-1, SHA-256 or SHA-512 where " +
+		"PBES2 or PBMAC1 does it" + convert)
+	errParts = errors.New("a PFX file with one private key, and in at most two parts" + convert)
+	errKey   = errors.New("a PFX file whose key is of RSA, Ed25519 or one of the curves P-256, P-384 and " +
 		"P-521, given by its name; others, such as RSA-PSS, need a new certificate")
 	errTwoWords = errors.New("a PFX file whose private key is encrypted with the password of the file; this one's key " +
 		"has another, which keytool -importkeystore changes with -destkeypass")
@@ -66,8 +68,8 @@ func Read(text, password string) (tls.Certificate, error) {
 	remade, signed := needsRemake(der), hasMAC(der)
 	if remade {
 		switch der, err = remake(der, password); {
-		case errors.Is(err, ErrPassword):
-			return tls.Certificate{}, ErrPassword
+		case errors.Is(err, ErrPassword), errors.Is(err, errForm):
+			return tls.Certificate{}, err
 		case err != nil:
 			return tls.Certificate{}, errNotPFX
 		case pfxRounds(der) > maxRounds: // of parts that were in BER
@@ -80,6 +82,8 @@ func Read(text, password string) (tls.Certificate, error) {
 		return tls.Certificate{}, ErrPassword
 	case isUnsupported(err):
 		return tls.Certificate{}, errForm
+	case isDivided(err):
+		return tls.Certificate{}, errParts
 	case isDecryption(err):
 		return tls.Certificate{}, errTwoWords
 	case isKey(err):
@@ -108,8 +112,15 @@ func Read(text, password string) (tls.Certificate, error) {
 // for that of a key.
 func isUnsupported(err error) bool {
 	unsupported, ok := errors.AsType[pkcs12.NotImplementedError](err)
-	return ok && strings.Contains(string(unsupported), "algorithm") ||
+	return ok && (strings.Contains(string(unsupported), "algorithm") || strings.HasSuffix(string(unsupported), "is not supported")) ||
 		err != nil && strings.Contains(err.Error(), "shrouded key bag") && strings.HasSuffix(err.Error(), "is not supported")
+}
+
+// isDivided reports whether an error is that of a file with more parts or private keys than package pkcs12 reads.
+func isDivided(err error) bool {
+	unsupported, ok := errors.AsType[pkcs12.NotImplementedError](err)
+	return ok && strings.Contains(string(unsupported), "items in the authenticated safe") ||
+		err != nil && strings.Contains(err.Error(), "exactly one key bag")
 }
 
 // isDecryption reports whether an error is that of a part which the password does not decrypt. Package pkcs12 has only

@@ -65,7 +65,8 @@ func contentInBER(octets []byte) bool {
 }
 
 // remake returns a PFX file with the same content in DER, and a MAC of its own, after it has checked that of the file,
-// if it has one. The error is ErrPassword if that is of another password or another content. The number of hashing
+// if it has one. The error is ErrPassword if that is of another password or another content, and errForm if its MAC is of
+// another kind. The number of hashing
 // rounds has been checked.
 func remake(pfx []byte, password string) ([]byte, error) {
 	der, err := toDER(pfx)
@@ -107,7 +108,7 @@ func macPassword(m *pfxMAC, password string, content []byte) ([]byte, error) {
 	}
 	newHash := macHashes[m.Digest.Algorithm.Algorithm.String()]
 	if newHash == nil {
-		return nil, errEncoding
+		return nil, errForm
 	}
 	valid := func() bool {
 		return hmac.Equal(mac(newHash, key, m.Salt, m.Rounds, content), m.Digest.Digest)

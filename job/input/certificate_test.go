@@ -315,7 +315,7 @@ func TestAPFXFileThatCannotBeReadCanBeConverted(t *testing.T) {
 		name, password, want string
 		der                  []byte
 	}{
-		{"a MAC by SHA-3", "canary", "a PFX file with a MAC by SHA-1 or SHA-2, and keys and certificates encrypted by AES in CBC mode, or by 3DES or RC2 as PKCS #12 defines them", otherMAC},
+		{"a MAC by SHA-3", "canary", "a PFX file with a MAC by SHA-1 or SHA-2, and keys and certificates encrypted by AES in CBC mode, or by 3DES or RC2 as PKCS #12 defines them, with passwords hashed by SHA-1, SHA-256 or SHA-512 where PBES2 or PBMAC1 does it", otherMAC},
 		{"a password with an emoji", "canary😀", "a PFX file whose password has no emoji and no other characters beyond U+FFFF", der},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 	"almanac/job"
 	"almanac/job/kind"
 	"almanac/job/template"
-	"almanac/recurrence"
 )
 
 // homes are the objects that have a member, by its normalized name, outer ones first.
@@ -43,9 +42,7 @@ func (p *parser) advise(n *fields.Node, d *job.Definition) {
 		case e.Code == fields.Unsupported && (name == "day" || strings.HasPrefix(name, "weekDays[")) && given != nil && given.Kind == fields.String:
 			e.Hint = cmp.Or(e.Hint, nearWord(given.Text, e.Allowed))
 		case e.Code == fields.Invalid && name == "timeZone" && given != nil && given.Kind == fields.String:
-			if !adviseOffset(e, given.Text) {
-				e.Hint = didYouMean(fields.Nearest(given.Text, recurrence.ZoneNames()))
-			}
+			adviseZone(e, given.Text)
 		case e.Code == fields.Unknown && adviseNotification(e, name):
 		case e.Code == fields.Unknown:
 			p.adviseHome(e, name, d.Action.Type)

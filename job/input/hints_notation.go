@@ -225,6 +225,17 @@ func (p *parser) withoutFrequency(n *fields.Node) {
 	})
 }
 
+// adviseZone says what is meant by the name of a time zone that is not known, or why it is not.
+func adviseZone(e *job.FieldError, name string) {
+	switch zones := recurrence.CurrentZones(); {
+	case adviseOffset(e, name):
+	case zones != nil && recurrence.IsKnown(name):
+		e.Hint = "the time zones of the release " + zones.Release() + ", which are in use here, lack it: see --zoneinfo"
+	default:
+		e.Hint = didYouMean(fields.Nearest(name, recurrence.ZoneNames()))
+	}
+}
+
 var offsetText = regexp.MustCompile(`^(?i:utc|gmt)?([+-])(\d{1,2})(?::?(\d\d))?$`)
 
 // adviseOffset says which time zone has an offset from UTC. It reports whether the text is one.

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/api/workflow/v1"
 
 	"almanac/job"
+	"almanac/job/listing"
 	"almanac/workflows"
 )
 
@@ -87,16 +88,25 @@ func (c *Client) Collection(ctx context.Context, k job.CollectionKey) (job.Colle
 	return found, c.Error(ctx, err, MissingCollection(k))
 }
 
+// A List is what [ReadPage] reads.
+type List struct {
+	Name    string     // as for [Token]
+	Missing *job.Error // the error if its workflow does not exist
+}
+
 // ReadPage returns the page of Temporal's histories that read reads, within [HistoryTimeout], unless Temporal answers
-// nothing. missing is the error if the workflow does not exist. The error is of type [job.Error].
+// nothing. The error is of type [job.Error].
 func ReadPage[T any](
-	ctx context.Context, c *Client, missing *job.Error, read func(context.Context) ([]T, string, error),
+	ctx context.Context, c *Client, l List, p listing.Page, read func(context.Context, listing.Page) ([]T, string, error),
 ) (page []T, next string, err error) {
+	if err := Open(l.Name, &p); err != nil {
+		return nil, "", err
+	}
 	limited, cancel := context.WithTimeout(ctx, HistoryTimeout)
 	defer cancel()
 	err = c.Server.While(limited, func(ctx context.Context) (err error) {
-		page, next, err = read(ctx)
+		page, next, err = read(ctx, p)
 		return err
 	})
-	return page, next, c.Error(ctx, err, missing)
+	return page, Token(l.Name, next), c.Error(ctx, err, l.Missing)
 }

@@ -15,6 +15,10 @@ import (
 // of the moment and what is not. A job that could not be read, or that this process has changed and that could not be
 // described in time, has none.
 func (v *Overview) Digests(ctx context.Context, k job.CollectionKey, p listing.Page) (listing.Digests, error) {
+	of := "digests " + k.WorkflowID()
+	if err := core.Open(of, &p); err != nil {
+		return listing.Digests{}, err
+	}
 	after, err := base64.RawURLEncoding.DecodeString(p.After)
 	if err != nil {
 		return listing.Digests{}, core.BadToken()
@@ -34,7 +38,7 @@ func (v *Overview) Digests(ctx context.Context, k job.CollectionKey, p listing.P
 	found := listing.Digests{AsOf: r.asOf}
 	if len(rows) > p.Top {
 		rows = rows[:p.Top]
-		found.Next = base64.RawURLEncoding.EncodeToString([]byte(rows[p.Top-1].name))
+		found.Next = core.Token(of, base64.RawURLEncoding.EncodeToString([]byte(rows[p.Top-1].name)))
 	}
 	for i := range rows {
 		found.Page = append(found.Page, rows[i].digest(r))

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"almanac/job"
+	"almanac/job/listing"
 	"almanac/scheduler/core"
 )
 
@@ -50,12 +52,17 @@ type place struct {
 	Ordinal int64     `json:"n,omitempty"`
 }
 
-// parseToken returns the token with that text. The zero token, for "", is before all entries.
-func parseToken(text string) (t token, err error) {
-	if text == "" {
-		return t, nil
+// listOf returns the name of a list of that kind in a scope, as for [core.Token].
+func listOf(kind string, s listing.Scope) string {
+	return kind + " " + job.NormalizeName(s.Subscription+"/"+s.ResourceGroup+"/"+s.Collection)
+}
+
+// parseToken returns the token of a page of a list. The zero token, that of the first page, is before all entries.
+func parseToken(list string, p listing.Page) (t token, err error) {
+	if err := core.Open(list, &p); err != nil || p.After == "" {
+		return t, err
 	}
-	plain, err := base64.RawURLEncoding.DecodeString(text)
+	plain, err := base64.RawURLEncoding.DecodeString(p.After)
 	if err == nil {
 		err = json.Unmarshal(plain, &t)
 	}

@@ -16,6 +16,7 @@ import (
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/listing"
+	"almanac/scheduler/core"
 	"almanac/scheduler/history"
 )
 
@@ -36,7 +37,8 @@ const (
 func (v *Overview) HistoryAcross(
 	ctx context.Context, s listing.Scope, p listing.Page,
 ) ([]listing.JobRecord, string, error) {
-	t, err := parseToken(p.After)
+	of := listOf("history", s)
+	t, err := parseToken(of, p)
 	if err != nil || p.Filter.Status.Never() {
 		return nil, "", err
 	}
@@ -63,7 +65,7 @@ func (v *Overview) HistoryAcross(
 	page, next := paged(t, top, failed, merged,
 		func(f failure) listing.JobRecord { return listing.JobRecord{Key: f.key, Unread: f.why} },
 		func(e *listing.JobRecord) place { return place{e.Start, e.Key.WorkflowID(), e.Ordinal()} })
-	return page, next, nil
+	return page, core.Token(of, next), nil
 }
 
 // A reading is the work on one page of a history across jobs.

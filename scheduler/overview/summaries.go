@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -39,7 +40,8 @@ const (
 func (v *Overview) Summaries(
 	ctx context.Context, s listing.Scope, q listing.SummaryQuery,
 ) (listing.Summaries, error) {
-	t, err := parseSummaryToken(&q)
+	of := fmt.Sprint(listOf("summaries", s), " ", q.Sort, " ", q.Descending)
+	t, err := parseSummaryToken(of, &q)
 	if err != nil {
 		return listing.Summaries{}, err
 	}
@@ -77,6 +79,7 @@ func (v *Overview) Summaries(
 	}
 	found.Counts.Hosts, found.Counts.Collections = topHosts(hosts), topCollections(groups)
 	found.Page, found.Next = r.page(ctx, left, q.Top, t.From)
+	found.Next = core.Token(of, found.Next)
 	return found, nil
 }
 
@@ -323,9 +326,9 @@ func (w *row) token(from time.Time) string {
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-func parseSummaryToken(q *listing.SummaryQuery) (t summaryToken, err error) {
-	if q.After == "" {
-		return t, nil
+func parseSummaryToken(list string, q *listing.SummaryQuery) (t summaryToken, err error) {
+	if err := core.Open(list, &q.Page); err != nil || q.After == "" {
+		return t, err
 	}
 	plain, err := base64.RawURLEncoding.DecodeString(q.After)
 	if err == nil {

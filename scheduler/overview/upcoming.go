@@ -10,6 +10,7 @@ import (
 	"almanac/job/listing"
 	"almanac/job/timetable"
 	"almanac/recurrence/calendars"
+	"almanac/scheduler/core"
 	"almanac/workflows"
 )
 
@@ -51,7 +52,8 @@ func (p *plan) after(at time.Time) time.Time {
 func (v *Overview) Upcoming(
 	ctx context.Context, s listing.Scope, until time.Time, p listing.Page,
 ) ([]listing.Occurrence, string, error) {
-	t, err := parseToken(p.After)
+	of := listOf("upcoming", s)
+	t, err := parseToken(of, p)
 	if err != nil {
 		return nil, "", err
 	}
@@ -82,7 +84,7 @@ func (v *Overview) Upcoming(
 	page, next := paged(t, p.Top, failed, merged,
 		func(f failure) listing.Occurrence { return listing.Occurrence{Key: f.key, Unread: f.why} },
 		func(o *listing.Occurrence) place { return place{o.Due, o.Key.WorkflowID(), 0} })
-	return page, next, nil
+	return page, core.Token(of, next), nil
 }
 
 // cursors returns the jobs that have an occurrence after the token.

@@ -35,6 +35,7 @@ func Deadline() time.Time { return time.Now().Add(timeLimit) }
 
 // A Source describes the items of a list.
 type Source[I, T any] struct {
+	List         string // its name, as for [core.Token]
 	Items        []I
 	Deadline     time.Time         // no further workflows are queried after it; see [Deadline]
 	ID           func(I) string    // the workflow ID of an item
@@ -97,15 +98,18 @@ func Read[I, T any](
 			next += skipMark + strconv.Itoa(left)
 		}
 	}
-	return page, next, nil
+	return page, core.Token(l.List, next), nil
 }
 
 // skipMark separates a continuation from the number of entries still to be skipped, on a page that ended
 // before it had skipped them all.
 const skipMark = "~"
 
-// Resume applies the continuation in p.After to the page.
-func Resume(p listing.Page) (listing.Page, error) {
+// Resume applies the continuation in p.After to the page of the list with that name.
+func Resume(list string, p listing.Page) (listing.Page, error) {
+	if err := core.Open(list, &p); err != nil {
+		return p, err
+	}
 	after, left, found := strings.Cut(p.After, skipMark)
 	if !found {
 		return p, nil

@@ -52,6 +52,15 @@ func ZoneNames() []string {
 	})...)
 }
 
+// Lacking returns the known IANA names that the release in use lacks, sorted: see [IsKnown].
+func Lacking() []string {
+	names := Locations()
+	return slices.DeleteFunc(slices.Clone(ianaZones), func(name string) bool {
+		_, ok := slices.BinarySearch(names, name)
+		return ok
+	})
+}
+
 // IsKnown reports whether a name is one that [LoadLocation] accepts with the release that this package was made with. The
 // release in use may lack it: see [UseZones].
 func IsKnown(name string) bool {

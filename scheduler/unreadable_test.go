@@ -20,6 +20,7 @@ import (
 	"almanac/job"
 	"almanac/job/listing"
 	"almanac/scheduler"
+	"almanac/scheduler/core"
 	"almanac/workflows"
 )
 
@@ -130,7 +131,7 @@ func TestAListShowsWhatCouldNotBeRead(t *testing.T) {
 				listed, next, err := s.Jobs(t.Context(), key.Collection, listing.Page{Top: 2})
 				require.NoError(t, err)
 				require.Equal(t, tt.took, time.Since(start))
-				require.Equal(t, "20", next)
+				require.Equal(t, core.Token("jobs "+key.Collection.WorkflowID(), "20"), next)
 				require.Equal(t, job.StateEnabled, listed[0].Definition.State)
 				require.Equal(t, job.Job{Key: key.Collection.Job("Job2"), Unread: tt.want}, listed[1])
 

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -23,6 +24,7 @@ import (
 	"almanac/internal/telemetry/sdktelemetry"
 	"almanac/internal/web"
 	"almanac/internal/wfclient"
+	"almanac/recurrence"
 	"almanac/scheduler"
 	"almanac/scheduler/overview"
 )
@@ -94,6 +96,10 @@ func temporalOptions(keys *codec.KeyRing, log *slog.Logger) (client.Options, err
 // observe begins to measure this process, and the client that is made from options.
 func observe(ctx context.Context, p *wiring.Process, role string, options *client.Options) (err error) {
 	p.Log.InfoContext(ctx, "time zones", "release", p.Build.Zones, "from", cmp.Or(p.Setting("zoneinfo").Text(), "this program"))
+	if lacking := recurrence.Lacking(); len(lacking) > 0 {
+		p.Log.WarnContext(ctx, "the time zones lack some that this program knows: jobs in these are refused, and those that exist wait for a worker that has them",
+			"lacking", len(lacking), "names", strings.Join(lacking[:min(5, len(lacking))], ", "))
+	}
 	p.Telemetry, err = sdktelemetry.Start(ctx, telemetry.Options{Build: p.Build, Role: role, Collections: p.CollectionLabel, Log: p.Log}, options)
 	return err
 }

@@ -24,7 +24,8 @@ func (s *Service) CalendarUsage(
 	if err := k.Validate(); err != nil {
 		return nil, "", err
 	}
-	if p, err = pages.Resume(p); err != nil {
+	of := "usage " + k.WorkflowID()
+	if p, err = pages.Resume(of, p); err != nil {
 		return nil, "", err
 	}
 	err = s.core.Ask(ctx, k.WorkflowID(), workflows.QuerySummary, new(job.KeptCalendar))
@@ -44,7 +45,7 @@ func (s *Service) CalendarUsage(
 		return p.After != "" && byID(&u) <= p.After || !p.ShowsJob(u.Key)
 	})
 	jobs, next, err := pages.Read(ctx, s.core, p, pages.Source[calendarusers.User, job.Job]{
-		Items: users, Deadline: deadline,
+		List: of, Items: users, Deadline: deadline,
 		ID:           func(u calendarusers.User) string { return u.WorkflowID },
 		Unreadable:   func(u calendarusers.User, why string) job.Job { return job.Job{Key: u.Key, Unread: why} },
 		Matches:      func(j *job.Job) bool { return j.Unread != "" || s.uses(ctx, j, k) },

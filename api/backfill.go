@@ -85,7 +85,7 @@ func (s *server) listBackfills(c *gin.Context, k job.Key) error {
 	}
 	all := list[resource.Backfill]{Value: []resource.Backfill{}}
 	for i := len(j.Backfills) - 1; i >= 0; i-- {
-		all.Value = append(all.Value, resource.NewBackfill(j.Key, &j.Backfills[i]))
+		all.Value = append(all.Value, resource.NewBackfill(&j, &j.Backfills[i]))
 	}
 	return answer.JSON(c, http.StatusOK, all)
 }
@@ -96,7 +96,7 @@ func (s *server) replyBackfill(c *gin.Context, j *job.Job, name string, err erro
 	}
 	for i := range j.Backfills {
 		if j.Backfills[i].Name == name {
-			return answer.JSON(c, http.StatusOK, resource.NewBackfill(j.Key, &j.Backfills[i]))
+			return answer.JSON(c, http.StatusOK, resource.NewBackfill(j, &j.Backfills[i]))
 		}
 	}
 	return fmt.Errorf("the job has no backfill %s", name)

@@ -53,7 +53,7 @@ type BackfillProperties struct {
 	Time      time.Time `json:"time"`
 	Caller    string    `json:"caller,omitempty"`
 	EndTime   time.Time `json:"endTime,omitzero"`
-	Reason    string    `json:"reason,omitempty"` // why it ended before all were run
+	Reason    string    `json:"reason,omitempty"` // why it ended before all were run, or what it waits for
 }
 
 // A BackfillPreview is which occurrences a backfill would run.

@@ -1,6 +1,8 @@
 package resource
 
 import (
+	"cmp"
+
 	"almanac/internal/iso8601"
 	"almanac/job"
 )
@@ -31,16 +33,30 @@ type BackfillProperties struct {
 	Reason    string            `json:"reason,omitempty"`
 }
 
-// NewBackfill returns the form of a backfill.
-func NewBackfill(k job.Key, b *job.Backfill) Backfill {
+// NewBackfill returns the form of a backfill of a job.
+func NewBackfill(j *job.Job, b *job.Backfill) Backfill {
+	k := j.Key
 	p := BackfillProperties{
 		State: b.State, From: job.NewTime(b.From), Until: job.NewTime(b.Until), AtOnce: max(1, b.AtOnce), Total: b.Total, Begun: b.Begun,
-		Succeeded: b.Succeeded, Failed: b.Failed, Left: b.Left(), Time: job.NewTime(b.At), Caller: b.By, EndTime: job.NewTime(b.EndedAt), Reason: b.Why,
+		Succeeded: b.Succeeded, Failed: b.Failed, Left: b.Left(), Time: job.NewTime(b.At), Caller: b.By, EndTime: job.NewTime(b.EndedAt), Reason: cmp.Or(b.Why, whyWaiting(j, b)),
 	}
 	if b.Every > 0 {
 		p.Every = iso8601.FormatDuration(b.Every)
 	}
 	return Backfill{ID: k.ARMID() + "/backfills/" + b.Name, Type: typeJob + "/backfills", Name: jobName(k) + "/" + b.Name, Properties: p}
+}
+
+// whyWaiting returns why a backfill that is neither paused nor ended begins nothing; "" if it does.
+func whyWaiting(j *job.Job, b *job.Backfill) string {
+	switch {
+	case b.State != job.BackfillRunning:
+		return ""
+	case j.Definition.State == job.StateDisabled:
+		return "It waits until the job is enabled."
+	case j.CollectionDisabled:
+		return "It waits until the job collection is enabled."
+	}
+	return ""
 }
 
 // A BackfillPreview is which occurrences a backfill would run.

@@ -294,13 +294,14 @@ func (v *Overview) readList(ctx context.Context, s listing.Scope, last asOf) (as
 		return asOf{}, errForgotten
 	}
 	for id, e := range found {
-		v.index.change(id, as.at.Add(-changedFor), func(known *entry) {
-			o := v.decode(id, e, known.outline)
-			if o == nil || known.outline == nil || !o.olderThan(known.outline) {
+		v.index.change(id, unlisted.all, func(known *entry) {
+			o, lately := v.decode(id, e, known.outline), known.changed.After(as.at.Add(-changedFor))
+			switch {
+			// it was changed since, by others or with its collection
+			case o != nil && known.outline != nil && known.olderThan(o),
+				!lately && (o == nil || known.outline == nil || !o.olderThan(known.outline)):
 				known.show(o, e, as.at)
 			}
-		})
-		v.index.change(id, unlisted.all, func(known *entry) {
 			if known.listed = known.outline; known.listed == nil {
 				known.listed = v.decode(id, e, nil)
 			}

@@ -222,6 +222,37 @@ func TestAJobThatThisProcessChangedIsShownAsItIs(t *testing.T) {
 	require.Equal(t, 99, read().Generation)
 }
 
+// Its collection is paused seconds after this process changed the job.
+func TestAJobThatThisProcessChangedIsShownAsOthersChangedItSince(t *testing.T) {
+	t.Parallel()
+	w, now := newTown(t), noon
+	shop(w, rand.New(rand.NewPCG(3, 3)), 100)
+	v := w.overviewBy(func() time.Time { return now })
+	k := collectionKey("c").Job(w.names["c"][0])
+	outline := func(inactive bool) {
+		now = now.Add(5 * time.Second)
+		o := job.Outline{
+			Created: noon.Add(-48 * time.Hour), Recurrence: &job.Recurrence{Frequency: "day", Interval: 1}, State: job.StateEnabled,
+			Inactive: inactive, Irregular: now.Add(time.Second),
+		}
+		w.outline(k, o, now)
+	}
+	read := func() listing.Summary {
+		now = now.Add(5 * time.Second)
+		found, err := v.Summaries(t.Context(), ofC, listing.SummaryQuery{Page: listing.Page{Top: 100, Filter: listing.Filter{Name: k.Name}}})
+		require.NoError(t, err)
+		require.Len(t, found.Page, 1)
+		return found.Page[0]
+	}
+	read()
+	outline(false)
+	v.Forget(k.WorkflowID())
+	require.False(t, read().Next.IsZero())
+	outline(true)
+	require.True(t, read().CollectionDisabled)
+	require.True(t, read().Next.IsZero())
+}
+
 func TestAJobOrCollectionThatCannotBeReadIsASummaryWithTheReason(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)

@@ -128,6 +128,9 @@ func (t *Timetable) SkippedByRequest(nominal time.Time) bool {
 	return slices.Contains(t.skipped, nominal.Unix()) || t.window(nominal) != nil
 }
 
+// HasBlackouts reports whether the timetable is one by blackouts: then each occurrence takes long to find alone.
+func (t *Timetable) HasBlackouts() bool { return t.plan != nil && len(t.blackouts) > 0 }
+
 // ByDays reports whether the timetable is one by calendars or blackouts.
 func (t *Timetable) ByDays() bool { return t.plan != nil }
 

@@ -77,6 +77,9 @@ func (r *Request) Backfill(q BackfillQuestion, c *Calendars) (a BackfillAnswer, 
 
 // backfillOf returns the first occurrences of a time, and if it is asked for how many there are in all.
 func backfillOf(p *timetable.Timetable, t, until time.Time, count bool) (dues []time.Time, total int) {
+	if p.HasBlackouts() {
+		return backfillInSteps(p, t, until, count)
+	}
 	for total <= job.MaxBackfill {
 		next, ok := p.After(t)
 		if !ok || !next.Before(until) {
@@ -93,6 +96,35 @@ func backfillOf(p *timetable.Timetable, t, until time.Time, count bool) (dues []
 		t = next
 	}
 	return dues, total
+}
+
+// backfillStep is how many nominal times are looked at together, where blackouts make each alone take as long.
+const backfillStep = 3000
+
+// backfillInSteps is backfillOf for a timetable with blackouts.
+func backfillInSteps(p *timetable.Timetable, t, until time.Time, count bool) (dues []time.Time, total int) {
+	last := t
+	for end := until.Add(-time.Second); t.Before(end) && total <= job.MaxBackfill; {
+		step := p.Within(t, end, backfillStep)
+		all := p.Occurrences(t.Add(time.Second), step)
+		for i := range all {
+			due := all[i].Due
+			if !all[i].Ran() || !due.After(last) {
+				continue
+			}
+			last = due
+			if len(dues) < backfillAhead {
+				dues = append(dues, due)
+			} else if !count {
+				return dues, total
+			}
+			if count {
+				total++
+			}
+		}
+		t = step
+	}
+	return dues, min(total, job.MaxBackfill+1)
 }
 
 // add adds occurrences, as far as there is room for what calendars say of them.

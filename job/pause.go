@@ -92,16 +92,18 @@ func (p *Promise) Check(now time.Time) string {
 // Text says what the promise is, for people; "" if it says nothing.
 func (p *Promise) Text() string {
 	var parts []string
+	then := "when it is enabled"
 	if !p.Until.IsZero() {
 		parts = append(parts, "until "+NewTime(p.Until).String())
+		then = "then"
 	}
 	switch p.Recover {
 	case RecoverNone:
 		parts = append(parts, "what comes due is left out")
 	case RecoverLatest:
-		parts = append(parts, "then the latest held occurrence runs")
+		parts = append(parts, then+" the latest held occurrence runs")
 	case RecoverAll:
-		parts = append(parts, fmt.Sprintf("then all held occurrences run, %d at once", max(1, p.AtOnce)))
+		parts = append(parts, fmt.Sprintf("%s all held occurrences run, %d at once", then, max(1, p.AtOnce)))
 	}
 	if p.Note != "" {
 		parts = append(parts, "note: "+p.Note)

@@ -144,9 +144,22 @@ func (s *skipper) next() {
 			break
 		}
 	}
-	if n == 0 {
+	if n == 0 && !s.unlist(most) {
 		s.refuse(s.q.After)
 	}
+}
+
+// unlist skips the next ones no more that are listed although they are no occurrences, as after a change of the schedule.
+// It reports whether there were any.
+func (s *skipper) unlist(most int) bool {
+	listed := slices.DeleteFunc(slices.SortedFunc(slices.Values(s.Skips), time.Time.Compare), func(due time.Time) bool { return !due.After(s.q.After) })
+	if !s.q.Undo || len(listed) == 0 {
+		return false
+	}
+	for _, due := range listed[:min(most, len(listed))] {
+		s.change(due)
+	}
+	return true
 }
 
 // change skips an occurrence, or skips it no more. A window is divided by it then.

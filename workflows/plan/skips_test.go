@@ -145,3 +145,19 @@ func BenchmarkUnskipOfNone(b *testing.B) {
 		_, _ = r.Skip(q, nil)
 	}
 }
+
+// The schedule was changed since they were skipped.
+func TestUnskippingTheNextOnesForgetsWhatIsNoOccurrenceAnyMore(t *testing.T) {
+	t.Parallel()
+	between := func(n int) time.Time { return minutes(n).Add(30 * time.Second) }
+	r := eachMinute()
+	r.Skips = []time.Time{between(2), between(1), between(-1)}
+	one := ask(t, r, SkipQuestion{Undo: true})
+	require.True(t, one.Changed)
+	require.Equal(t, []time.Time{between(2), between(-1)}, one.Skips)
+	all := ask(t, r, SkipQuestion{Undo: true, SkipRequest: job.SkipRequest{Next: 5}})
+	require.Equal(t, []time.Time{between(-1)}, all.Skips, "what has passed is no matter")
+	r.Skips = all.Skips
+	require.True(t, ask(t, r, SkipQuestion{Undo: true}).Refused)
+	require.False(t, ask(t, r, SkipQuestion{}).Refused)
+}

@@ -35,25 +35,31 @@ func cell(of func(client.Collection) string) func(client.Collection) output.Cell
 	return func(c client.Collection) output.Cell { return output.Cell{Text: of(c)} }
 }
 
-var view = output.View[client.Collection]{
-	Name: func(c client.Collection) string { return c.Name },
-	Columns: []output.Column[client.Collection]{
-		{Head: "NAME", Shrink: true, Of: cell(func(c client.Collection) string { return c.Name })},
-		{Head: "STATE", Of: func(c client.Collection) output.Cell {
-			state := output.Cell{Text: string(c.Properties.State)}
-			if c.Properties.State != client.CollectionEnabled {
-				state.Mark = output.Warn
-			}
-			return state
-		}},
-		{Head: "PLAN", Of: cell(func(c client.Collection) string { return c.Properties.SKU.Name })},
-		{Head: "QUOTA", Of: cell(quotaText)},
-		{Head: "LOCATION", Wide: true, Of: cell(func(c client.Collection) string { return c.Location })},
-		{Head: "NOTIFICATIONS", Wide: true, Of: cell(func(c client.Collection) string {
-			return strconv.Itoa(len(c.Properties.Notifications))
-		})},
-		{Head: "ID", Wide: true, Of: cell(func(c client.Collection) string { return c.ID })},
-	},
+// view shows job collections, with what is promised of those that are paused.
+func view(s *base.Session) output.View[client.Collection] {
+	return output.View[client.Collection]{
+		Name: func(c client.Collection) string { return c.Name },
+		Columns: []output.Column[client.Collection]{
+			{Head: "NAME", Shrink: true, Of: cell(func(c client.Collection) string { return c.Name })},
+			{Head: "STATE", Of: func(c client.Collection) output.Cell {
+				state := output.Cell{Text: string(c.Properties.State)}
+				if c.Properties.State != client.CollectionEnabled {
+					state.Mark = output.Warn
+				}
+				if pause := job.PauseText(s, c.Properties.Disabled); pause != "" {
+					state.Text += " " + pause
+				}
+				return state
+			}},
+			{Head: "PLAN", Of: cell(func(c client.Collection) string { return c.Properties.SKU.Name })},
+			{Head: "QUOTA", Of: cell(quotaText)},
+			{Head: "LOCATION", Wide: true, Of: cell(func(c client.Collection) string { return c.Location })},
+			{Head: "NOTIFICATIONS", Wide: true, Of: cell(func(c client.Collection) string {
+				return strconv.Itoa(len(c.Properties.Notifications))
+			})},
+			{Head: "ID", Wide: true, Of: cell(func(c client.Collection) string { return c.ID })},
+		},
+	}
 }
 
 func quotaText(c client.Collection) (text string) {
@@ -71,7 +77,7 @@ func quotaText(c client.Collection) (text string) {
 }
 
 // everywhere is view with the resource group and, of all subscriptions, the subscription.
-func everywhere(subscriptions bool) output.View[client.Collection] {
+func everywhere(s *base.Session, subscriptions bool) output.View[client.Collection] {
 	part := func(n int) func(client.Collection) output.Cell { // of /subscriptions/S/resourceGroups/G/…
 		return cell(func(c client.Collection) string {
 			parts := strings.Split(c.ID, "/")
@@ -81,12 +87,12 @@ func everywhere(subscriptions bool) output.View[client.Collection] {
 			return parts[n]
 		})
 	}
-	v := view
+	v := view(s)
 	more := []output.Column[client.Collection]{{Head: "GROUP", Of: part(4)}}
 	if subscriptions {
 		more = append(more, output.Column[client.Collection]{Head: "SUBSCRIPTION", Of: part(2)})
 	}
-	v.Columns = slices.Insert(slices.Clone(view.Columns), 1, more...)
+	v.Columns = slices.Insert(v.Columns, 1, more...)
 	return v
 }
 
@@ -123,9 +129,9 @@ func newList(getenv base.Lookup) *cobra.Command {
 		{Flag: "all-groups", Short: "A", Value: flags.Bool(&groups), Help: "Those of all resource groups of the subscription."},
 		{Flag: "all", Value: flags.Bool(&all), Help: "Those of all subscriptions and resource groups."},
 	}}}, func(ctx context.Context, s *base.Session, _ []string) error {
-		read, v := s.Client.Collections(ctx, client.List{}), view
+		read, v := s.Client.Collections(ctx, client.List{}), view(s)
 		if groups || all {
-			read, v = collections(ctx, s, all), everywhere(all)
+			read, v = collections(ctx, s, all), everywhere(s, all)
 		}
 		var found []client.Collection
 		unread := 0
@@ -171,9 +177,9 @@ func newGet(getenv base.Lookup) *cobra.Command {
 			all = append(all, found)
 		}
 		if len(all) == 1 {
-			return output.One(&s.Printer, view, all[0])
+			return output.One(&s.Printer, view(s), all[0])
 		}
-		return output.List(&s.Printer, view, all)
+		return output.List(&s.Printer, view(s), all)
 	})
 }
 
@@ -218,7 +224,7 @@ func newCreate(getenv base.Lookup) *cobra.Command {
 			return err
 		}
 		if !s.Format.ForPeople() {
-			return output.One(&s.Printer, view, made)
+			return output.One(&s.Printer, view(s), made)
 		}
 		return s.Done("collection", made.Name, "created")
 	})

@@ -128,7 +128,7 @@ func pairsOf(s *base.Session, j client.Job) []output.Pair {
 	add("Next", s.Time(st.NextExecutionTime))
 	add("Why nothing", st.Reason)
 	add("Owner", st.Owner)
-	add("Disabled", pauseText(s, st.Disabled))
+	add("Disabled", PauseText(s, st.Disabled))
 	for _, due := range st.Skips {
 		add("Skipped", s.Time(due))
 	}

@@ -84,4 +84,4 @@ func onTheClock(day, clock time.Time, zone *time.Location) (time.Time, error) {
 	return t, nil
 }
 
-func momentError(text string) error { return fmt.Errorf("%q is no time: use %s", text, momentForms) }
+func momentError(text string) error { return fmt.Errorf("%q is no time", text) }

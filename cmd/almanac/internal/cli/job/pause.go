@@ -105,8 +105,8 @@ func runs(n int) string {
 	return fmt.Sprintf("%d runs", n)
 }
 
-// pauseText says by whom and until when something is disabled; "" if that is not known.
-func pauseText(s *base.Session, d *client.Disabled) string {
+// PauseText says by whom and until when something is disabled; "" if that is not known.
+func PauseText(s *base.Session, d *client.Disabled) string {
 	if d == nil {
 		return ""
 	}

@@ -16,7 +16,7 @@ func TestAPauseSaysWhenItEndsAndWhatRunsThen(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	s := &base.Session{Printer: output.Printer{Zone: time.UTC, Now: now}}
 	d := client.Disabled{Caller: "anna", Until: now.Add(3 * time.Hour), Recover: client.RecoverLatest, Note: "the database moves"}
-	require.Equal(t, "by anna until 15:00:00 (in 3h), then the latest that was held runs: the database moves", pauseText(s, &d))
-	require.Equal(t, "by anna", pauseText(s, &client.Disabled{Caller: "anna"}))
-	require.Empty(t, pauseText(s, nil))
+	require.Equal(t, "by anna until 15:00:00 (in 3h), then the latest that was held runs: the database moves", PauseText(s, &d))
+	require.Equal(t, "by anna", PauseText(s, &client.Disabled{Caller: "anna"}))
+	require.Empty(t, PauseText(s, nil))
 }

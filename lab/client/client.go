@@ -112,8 +112,16 @@ func (c *Client) CallAPI(ctx context.Context, api int, method, path string, body
 
 // CreateCollection creates a collection with the largest plan.
 func (c *Client) CreateCollection(ctx context.Context, name string) error {
-	plan := Properties(Object{"sku": Object{"name": "P20Premium"}})
-	return c.Call(ctx, http.MethodPut, CollectionPath(name), plan, nil)
+	return c.CreateCollectionWith(ctx, name, 0)
+}
+
+// CreateCollectionWith is [Client.CreateCollection] with a maximum number of jobs; 0 means that of the plan.
+func (c *Client) CreateCollectionWith(ctx context.Context, name string, jobs int) error {
+	p := Object{"sku": Object{"name": "P20Premium"}}
+	if jobs > 0 {
+		p["quota"] = Object{"maxJobCount": jobs}
+	}
+	return c.Call(ctx, http.MethodPut, CollectionPath(name), Properties(p), nil)
 }
 
 // CollectionPath returns the path of a collection.

@@ -164,6 +164,7 @@ func (x *experiment) run(ctx context.Context) (*record.Log, error) {
 	jobs := workload.NewJobs(o.jobs, o.herd, begin, o.duration, stream(o.seed, 1))
 	w := workload.New(x.client, x.receiver, jobs, stream(o.seed, 2))
 	w.Promising = workload.NewPromising(o.promises, begin, stream(o.seed, 4))
+	w.Contending = workload.NewContending(o.quota, begin)
 	w.Dated = workload.NewDated(o.calendars, begin, stream(o.seed, 5))
 	temporal, err := dialTemporal(x.system)
 	if err != nil {
@@ -177,7 +178,7 @@ func (x *experiment) run(ctx context.Context) (*record.Log, error) {
 		Faults: o.faults, Aims: o.aims, Quiet: o.quiet, Down: o.down,
 		System: x.system, Receiver: x.receiver, Workload: w, Random: stream(o.seed, 3), Progress: x.progress,
 	}
-	l := &record.Log{Run: record.Run{Seed: o.seed, Form: o.form, Herd: o.herd, Tolerance: o.tolerance}}
+	l := &record.Log{Run: record.Run{Seed: o.seed, Form: o.form, Herd: o.herd, Quota: o.quota, Tolerance: o.tolerance}}
 	defer func() {
 		w.AddTo(l)
 		l.Requests, l.Alerts = x.receiver.Requests(), x.receiver.Told()

@@ -23,6 +23,7 @@ type options struct {
 	jobs      int
 	herd      int // how many of these are due in one second of each minute
 	promises  int // how many jobs there are beside these that are paused, skipped and backfilled
+	quota     int // of a collection in which twice as many are created and deleted
 	calendars int // how many there are beside all these that run by calendars
 	faults    []string
 	aims      []string
@@ -97,6 +98,8 @@ func (o *options) addFlags(flags *flag.FlagSet, faults, aims *string) {
 	flags.IntVar(&o.herd, "herd", 0, "how many of the jobs are due in one second of each minute")
 	flags.IntVar(&o.promises, "promises", 40,
 		"number of further jobs that are paused, skipped and backfilled, some with a flexible window")
+	flags.IntVar(&o.quota, "quota", 6,
+		"quota of a collection in which twice as many jobs are created and deleted at the same time; 0: none are")
 	flags.IntVar(&o.calendars, "calendars", 20, "number of further jobs that run by calendars, which change and are lost")
 	flags.StringVar(faults, "faults", "all", "kinds of fault: all, none or some of "+
 		strings.Join(nemesis.Kinds[system.Cluster], ",")+"; the form one has no slow, blackhole and cut, and postgres "+
@@ -151,6 +154,9 @@ func (o *options) validate() error {
 	}
 	if o.promises < 0 || o.promises > 1000 {
 		errs = append(errs, fmt.Errorf("-promises must be between 0 and 1000 (got %d)", o.promises))
+	}
+	if o.quota < 0 || o.quota > 100 {
+		errs = append(errs, fmt.Errorf("-quota must be between 0 and 100 (got %d)", o.quota))
 	}
 	if o.calendars < 0 || o.calendars > 200 {
 		errs = append(errs, fmt.Errorf("-calendars must be between 0 and 200 (got %d)", o.calendars))

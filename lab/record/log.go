@@ -27,6 +27,7 @@ type Run struct {
 	Seed   uint64
 	Form   string    // one, cluster or postgres
 	Herd   int       // jobs that are due in one second of each minute
+	Quota  int       // the maximum number of jobs of [QuotaCollection]; 0: there is none
 	Loaded time.Time // when all jobs had been created
 	Quiet  time.Time // when the last fault and the last change of a job were over
 	Frozen time.Time // when all collections were disabled and no request was open, before the jobs were read
@@ -36,6 +37,9 @@ type Run struct {
 	Tolerance time.Duration
 	Histories int // number of histories that were replayed
 }
+
+// QuotaCollection is the collection with a quota of its own.
+const QuotaCollection = "quotas0"
 
 // A Job identifies one incarnation of a job: each time a job is deleted and created again under the same
 // name, the next one begins.

@@ -35,6 +35,7 @@ const (
 	Skips      = "skip"
 	Backfills  = "backfill"
 	Windows    = "flexible window"
+	Quotas     = "11 quotas"
 	Overlaps   = "overlap"
 	Calendars  = "calendar"
 	Entries    = "calendar entry"
@@ -43,7 +44,7 @@ const (
 )
 
 // Laws are all laws, in the order of the report.
-var Laws = []string{NoLoss, OneID, Duplicates, Early, Retries, Counts, Disabled, Updated, Deleted, Reads, Replays,
+var Laws = []string{NoLoss, OneID, Duplicates, Early, Retries, Counts, Disabled, Updated, Deleted, Reads, Quotas, Replays,
 	Late, OneEntry, Overlaps, Pauses, Skips, Backfills, Windows, Calendars, Entries, InUse, CatchUp, CutOff, Unanswered}
 
 // A Violation is a violation of a law, or something that looks like one and is excused.
@@ -102,6 +103,7 @@ func Check(l *record.Log) *Verdict {
 		c.checkRead(j)
 		c.checkCreated(j)
 	}
+	c.checkQuotas()
 	c.checkVersions()
 	c.checkAlerts()
 	c.checkSharedIDs()

@@ -18,7 +18,8 @@ type Job struct {
 	ID         record.Job // the current incarnation
 	Definition record.Definition
 
-	inHerd bool // one of many that are due in the same second
+	inHerd  bool // one of many that are due in the same second
+	created bool // of the collection with a quota: it stays
 
 	promises // of those that are paused, skipped and backfilled
 }
@@ -35,6 +36,7 @@ func Collections() []string {
 	for i := range collections {
 		names = append(names, collectionName(i))
 	}
+	names = append(names, record.QuotaCollection)
 	for i := range promiseCollections {
 		names = append(names, promiseCollection(i))
 	}

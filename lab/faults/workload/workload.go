@@ -24,6 +24,8 @@ type Workload struct {
 	Promising []*Job // likewise; they are paused, skipped and backfilled
 	Dated     []*Job // likewise; they have calendars
 
+	Contending []*Job // they are created and deleted in the collection with a quota, which is half of their number
+
 	// Terminate ends a workflow of Temporal from outside; nil: no calendar is lost
 	Terminate func(ctx context.Context, workflowID string) error
 
@@ -107,7 +109,11 @@ func (w *Workload) repeat(
 // Create creates all collections and jobs.
 func (w *Workload) Create(ctx context.Context) error {
 	for _, name := range Collections() {
-		if err := w.client.CreateCollection(ctx, name); err != nil {
+		quota := 0
+		if name == record.QuotaCollection {
+			quota = len(w.Contending) / 2
+		}
+		if err := w.client.CreateCollectionWith(ctx, name, quota); err != nil {
 			return err
 		}
 	}
@@ -136,6 +142,7 @@ func (w *Workload) Run(ctx, base context.Context, perMinute float64) {
 	if perMinute > 0 {
 		w.open.Go(func() { w.changeAtRandom(ctx, base, time.Duration(float64(time.Minute)/perMinute)) })
 	}
+	w.runQuotas(ctx, base)
 	if len(w.Promising) > 0 {
 		w.runPromises(ctx, base)
 	}
@@ -161,7 +168,11 @@ func (w *Workload) toggleLastCollection(ctx, base context.Context) {
 // readLists reads the list of one collection after the other until ctx ends.
 func (w *Workload) readLists(ctx context.Context) {
 	for i := 0; wait.For(ctx, 15*time.Second) == nil; i++ {
-		l, err := readList(ctx, w.client, collectionName(i%collections))
+		name := record.QuotaCollection
+		if n := i % (collections + 1); n < collections {
+			name = collectionName(n)
+		}
+		l, err := readList(ctx, w.client, name)
 		if err != nil {
 			continue // no API answers
 		}
@@ -184,7 +195,7 @@ func (w *Workload) Freeze(ctx context.Context) error {
 // IDs returns the incarnations of all jobs, also of those created for faults. No change may be under way.
 func (w *Workload) IDs() []record.Job {
 	var ids []record.Job
-	for _, j := range slices.Concat(w.Jobs, w.Promising, w.Dated, w.added) {
+	for _, j := range slices.Concat(w.Jobs, w.Promising, w.Dated, w.Contending, w.added) {
 		ids = append(ids, j.ID)
 	}
 	return ids

@@ -122,7 +122,7 @@ func allCases() []testCase {
 		errorActionCases(), countCases(), changeCases(), listCases(), lateCases(), catchUpCases(), cutCases(),
 		answerCases(), entryCases(), pauseCases(), skipCases(), backfillCases(), windowCases(), calendarCases(),
 		moveCases(), calendarChangeCases(), lostOutcomeCases(), behindCases(), droppedLateCases(), behindCatchUpCases(),
-		behindPromiseCases(), overlapCases(), quotaCases(),
+		behindPromiseCases(), overlapCases(), quotaCases(), countedCases(),
 	)
 }
 

@@ -147,15 +147,44 @@ func (c *checker) checkCount(j *record.JobLog) {
 	if created == nil || created.Definition.Count == 0 {
 		return
 	}
-	started := 0
-	for _, a := range j.Actions {
-		if a.Action == record.MainAction && len(j.ManualRunsDue(a.Due)) == 0 {
-			started++
-		}
-	}
+	started := len(counted(j))
 	if started > created.Definition.Count {
 		c.violation(Counts, j.Job, j.Read.Issued, "%d occurrences were started, recurrence.count is %d", started,
 			created.Definition.Count)
+	}
+}
+
+// counted returns the due times of the executions that certainly count towards recurrence.count, oldest first: what was
+// sent, also what a pause held, but no manual run and no backfill.
+func counted(j *record.JobLog) (all []time.Time) {
+	for _, a := range j.Actions {
+		if a.Action == record.MainAction && len(j.ManualRunsDue(a.Due)) == 0 && j.BackfillOf(a.Due) == nil {
+			all = append(all, a.Due)
+		}
+	}
+	slices.SortFunc(all, time.Time.Compare)
+	return all
+}
+
+// checkCompleted checks that a job is completed if, and only if, so many of its occurrences were started as
+// recurrence.count says. What never arrived, or was cancelled, may count.
+func (c *checker) checkCompleted(j *record.JobLog, d *record.Definition) {
+	r := j.Read
+	certain := len(counted(j))
+	possible := map[int64]bool{}
+	for _, due := range counted(j) {
+		possible[due.Unix()] = true
+	}
+	for unix, entries := range j.Entries {
+		if slices.ContainsFunc(entries, func(e *record.Entry) bool { return e.Repeat > 0 && e.Backfill == "" }) {
+			possible[unix] = true
+		}
+	}
+	if most := len(possible) + len(j.ManualRuns); r.State == "completed" && most < d.Count {
+		c.violation(Counts, j.Job, r.Issued, "the job is completed after %d occurrences, recurrence.count is %d", most, d.Count)
+	}
+	if r.State == "enabled" && certain >= d.Count {
+		c.violation(Counts, j.Job, r.Issued, "the job is enabled after %d occurrences, recurrence.count is %d", certain, d.Count)
 	}
 }
 

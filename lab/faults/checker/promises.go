@@ -47,8 +47,31 @@ func (m *model) definitionAt(t time.Time) (d *record.Definition) {
 // margin is how long before and after a change of the schedule it is not certain what is due.
 const margin = 2 * time.Second
 
-// dues returns the times at which the job was certainly due, until the last change.
-func (m *model) dues() (all []time.Time) {
+// dues returns the times at which the job was certainly due, until the last change; with recurrence.count until the last
+// one that it allows.
+func (m *model) dues() []time.Time {
+	all := m.duesOfSchedule()
+	created := m.Created()
+	if created == nil || created.Definition.Count == 0 {
+		return all
+	}
+	ran := counted(m.JobLog)
+	if len(ran) < created.Definition.Count {
+		for _, e := range m.all() { // an attempt that never arrived counts as well
+			if e.Repeat > 0 && e.Backfill == "" && len(m.ManualRunsDue(e.Due)) == 0 && !slices.ContainsFunc(ran, e.Due.Equal) {
+				ran = append(ran, e.Due)
+			}
+		}
+		slices.SortFunc(ran, time.Time.Compare)
+	}
+	if len(ran) < created.Definition.Count {
+		return all
+	}
+	last := ran[created.Definition.Count-1]
+	return slices.DeleteFunc(all, func(t time.Time) bool { return t.After(last) })
+}
+
+func (m *model) duesOfSchedule() (all []time.Time) {
 	var d *record.Definition
 	var since time.Time
 	add := func(until time.Time) {

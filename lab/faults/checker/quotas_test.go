@@ -62,6 +62,34 @@ func quotaCases() []testCase {
 			return contended(10, 20).deleted(30).refused(50).fault("kill", 31, 45, everything...)
 		}, nil},
 		{"a list has too many jobs", func() *scenario { return contended(10, 20).listed(60, "q0", "q1", "q2") },
-			[]string{checker.Reads, checker.Quotas}},
+			[]string{checker.Quotas}},
+	}
+}
+
+// threeTimes is a job with a backfill that is to run three times, and ends in a state.
+func threeTimes(state string, ran ...float64) *scenario {
+	s := newPromises().ran(ran...)
+	s.Changes[0].Definition.Count = 3
+	s.Reads[0].State, s.Reads[0].ListedState = state, state
+	b := record.Backfill{Name: "b1", From: at(-600), Until: at(-540)}
+	s.change(record.BeginBackfill, 90, 91, 200).Backfill = &b
+	s.received(-600, 92, 200)
+	s.counted()
+	s.entry(-600, 92, "Completed", 0, s.Reads[0].ExecutionCount).Backfill = "b1"
+	return s
+}
+
+func countedCases() []testCase {
+	return []testCase{
+		{"a job with a backfill runs as often as count says", func() *scenario { return threeTimes("completed", 0, 60, 120) }, nil},
+		{"and once more", func() *scenario { return threeTimes("completed", 0, 60, 120, 180) }, []string{checker.Counts}},
+		{"and stays enabled", func() *scenario { return threeTimes("enabled", 0, 60, 120) }, []string{checker.Counts}},
+		{"it is completed too soon", func() *scenario { return threeTimes("completed", 0, 60) },
+			[]string{checker.NoLoss, checker.Counts}},
+		{"what is missed does not count", func() *scenario {
+			s := threeTimes("completed", 0, 60, 180)
+			s.Requests[1].Answered, s.Reads[0].Entries[1].End = at(125), at(125)
+			return s.dropped(120, 125, "Missed", "It was not run: nothing could run it when it was due.")
+		}, nil},
 	}
 }

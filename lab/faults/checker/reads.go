@@ -51,6 +51,9 @@ func (c *checker) checkRead(j *record.JobLog) {
 	if r.ListedState != "" && r.ListedState != r.State {
 		c.violation(Reads, j.Job, r.Issued, "the list shows the state %s, GET shows %s", r.ListedState, r.State)
 	}
+	if enabled && definition.Count > 0 {
+		c.checkCompleted(j, &definition)
+	}
 	if enabled && !definition.Once && definition.Count == 0 && r.State != "enabled" {
 		c.violation(Reads, j.Job, r.Issued, "the job is %s and has occurrences left", r.State)
 	}

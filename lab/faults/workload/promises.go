@@ -62,6 +62,9 @@ func (j *Job) newPromises(now time.Time, random *rand.Rand) {
 	if random.IntN(4) == 0 {
 		d.Window = time.Duration(10+random.IntN(30)) * time.Second
 	}
+	if random.IntN(5) == 0 {
+		d.Count = 3 + random.IntN(8)
+	}
 	j.Definition, j.promises = d, promises{next: now.Add(-time.Minute)}
 }
 
@@ -297,6 +300,10 @@ func (w *Workload) changeBackfill(base context.Context, j *Job, b record.Backfil
 // now was not run.
 func (w *Workload) reschedule(base context.Context, j *Job) {
 	d, now := j.Definition, time.Now().UTC()
+	if d.Count > 0 { // how many of them have run goes on
+		w.changeAction(base, j)
+		return
+	}
 	if j.seconds = append(j.seconds, d.Start.Second()); len(j.seconds) > 30 {
 		return
 	}

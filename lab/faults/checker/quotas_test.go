@@ -80,7 +80,15 @@ func threeTimes(state string, ran ...float64) *scenario {
 }
 
 func countedCases() []testCase {
+	listed := func(state string, count int) *scenario {
+		s := newScenario(minutely()).ran(0, 60, 120, 180, 240, 300)
+		s.Reads[0].ListedState, s.Reads[0].ListedCount = state, count
+		return s
+	}
 	return []testCase{
+		{"a list has the name alone of a job", func() *scenario { return listed("", 0) }, nil},
+		{"a list lacks a job", func() *scenario { return listed("", -1) }, []string{checker.Reads}},
+		{"a list has another count", func() *scenario { return listed("enabled", 5) }, []string{checker.Reads}},
 		{"a job with a backfill runs as often as count says", func() *scenario { return threeTimes("completed", 0, 60, 120) }, nil},
 		{"and once more", func() *scenario { return threeTimes("completed", 0, 60, 120, 180) }, []string{checker.Counts}},
 		{"and stays enabled", func() *scenario { return threeTimes("enabled", 0, 60, 120) }, []string{checker.Counts}},

@@ -66,7 +66,8 @@ func (c *checker) checkCreated(j *record.JobLog) {
 		return
 	}
 	outcome, _ := j.Created().Outcome()
-	switch listed := r.ListedState != ""; {
+	// a list has the name alone of a job that does not answer in time
+	switch listed := r.ListedState != "" || r.ListedCount >= 0; {
 	case r.Status == 200 && !listed:
 		c.violation(Reads, j.Job, r.Issued, "GET shows the job, the list lacks it")
 	case r.Status == 404 && listed:

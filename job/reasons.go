@@ -63,6 +63,7 @@ const (
 const (
 	WhyDisabled           = "The job is disabled."
 	WhyAllSkipped         = "The occurrences that are left are skipped."
+	WhyLeftOut            = "The job's calendars and blackouts leave no time for the occurrences that are left. It runs again if a change of them does."
 	WhyCollectionDisabled = "The job collection is not enabled, so none of its jobs runs on its schedule."
 )
 

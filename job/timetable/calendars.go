@@ -88,6 +88,17 @@ func (t *Timetable) Within(from, until time.Time, most int) time.Time {
 	return until
 }
 
+// MayFire reports whether the rule fires after a time, whatever calendars make of that, or may by others.
+func (t *Timetable) MayFire(after time.Time) bool { return t.plan != nil && t.plan.MayFire(after) }
+
+// NumberedDays returns the days of a schedule of working days; see [calendars.Plan.NumberedDays].
+func (t *Timetable) NumberedDays(from, until time.Time) []calendars.NumberedDay {
+	if t.plan == nil {
+		return nil
+	}
+	return t.plan.NumberedDays(from, until)
+}
+
 // Late returns the first occurrences that are due after a time, of those that are nominally due up to it, and of those
 // that are held which calendars make due up to it.
 func (t *Timetable) Late(by time.Time, most int) (late []calendars.Identity, held []calendars.Held) {
@@ -158,12 +169,20 @@ func (t *Timetable) skippedBy(after time.Time) (time.Time, bool) {
 		end = latest(end, w.Until)
 	}
 	end = end.AddDate(0, 0, calendars.MaxReach+1)
-	next, ok := t.due(after.Unix() + 1)
-	for n := 0; ok && n < maxSkippedBy && !next.After(end); n++ {
-		if t.skips(next) {
-			return next, true
+	for _, k := range t.before {
+		if k.Due.After(after) && t.SkippedByRequest(k.Nominal) {
+			return k.Due.UTC(), true
 		}
-		next, ok = t.due(next.Unix() + 1)
+	}
+	const span = 8 * 24 * time.Hour // it is asked once for many, since each alone may take as long
+	for from, n := after.Add(time.Second), 0; n < maxSkippedBy && !from.After(end); from = from.Add(span + time.Second) {
+		all := t.plan.Occurrences(from, from.Add(span))
+		for i := range all {
+			if o := &all[i]; o.Ran() && !o.Due.After(end) && t.SkippedByRequest(o.Nominal) {
+				return o.Due, true
+			}
+		}
+		n += len(all)
 	}
 	return time.Time{}, false
 }

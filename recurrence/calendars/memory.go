@@ -1,6 +1,9 @@
 package calendars
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // An Identity is what an occurrence is known by, whatever calendars make of it: its nominal time, or for one of a
 // schedule of working days its month, its number in it and its time of day in seconds.
@@ -20,9 +23,57 @@ type Memory struct {
 	// Early are decided, too: those that were due earlier, and working days of this month and later ones.
 	Early []Identity `json:"early,omitempty"`
 	Held  []Held     `json:"held,omitempty"` // nor are these decided, which a blackout holds
+	// working days by number that are decided, whatever day has the number later
+	Passed []Passed `json:"passed,omitempty"`
 	// the schedule is another one from then on, or begins again: what it has nominally due between Until and the plan was
 	// not planned before, nor working days by number
 	Anew bool `json:"anew,omitempty"`
+}
+
+// A NumberedDay is the day of a month on which the working day of a number is.
+type NumberedDay struct {
+	Month  int `json:"month"` // months since the year 0
+	Number int `json:"number"`
+	Day    int `json:"day"`
+}
+
+// A Passed says that what was nominally due on a numbered day, up to a time, is decided.
+type Passed struct {
+	NumberedDay
+	Until time.Time `json:"until"`
+}
+
+// maxNumberedMonths is how many months [Plan.NumberedDays] looks at.
+const maxNumberedMonths = 13
+
+// NumberedDays returns the working days by number of the months from one time to another, 13 months at most.
+func (p *Plan) NumberedDays(from, until time.Time) (all []NumberedDay) {
+	if len(p.in.Numbered) == 0 {
+		return nil
+	}
+	day := date(from.Unix(), p.uses.zone)
+	day -= Date(day.time().Day() - 1)
+	last := min(date(until.Unix(), p.uses.zone).month(), day.month()+maxNumberedMonths-1)
+	for ; day.month() <= last; day++ {
+		number := 0
+		for _, n := range p.in.Numbered {
+			if other := p.uses.number(day, n.Numbers); other != 0 && number <= 0 {
+				number = other
+			}
+		}
+		if number != 0 {
+			all = append(all, NumberedDay{Month: day.month(), Number: number, Day: day.time().Day()})
+		}
+	}
+	return all
+}
+
+// hasPassed reports whether an occurrence by number was decided on the day that had the number then.
+func (p *Plan) hasPassed(id identity) bool {
+	return id.number != 0 && slices.ContainsFunc(p.passed, func(d Passed) bool {
+		day := DateOf(id.month/12, time.Month(id.month%12+1), d.Day)
+		return d.Month == id.month && d.Number == id.number && p.uses.at(day, id.clock) <= d.Until.Unix()
+	})
 }
 
 // Held is an occurrence that a blackout makes due later.
@@ -75,7 +126,7 @@ func Continue(in Input, at time.Time, m Memory) *Plan {
 	p := NewPlan(in, at)
 	p.before = map[identity]fate{}
 	p.until, p.month = m.Until.Unix(), date(m.Until.Unix(), p.uses.zone).month()
-	p.remembers, p.anew = true, m.Anew
+	p.remembers, p.anew, p.passed = true, m.Anew, m.Passed
 	for _, i := range m.Late {
 		p.before[i.known()] = fate{}
 	}
@@ -85,8 +136,38 @@ func Continue(in Input, at time.Time, m Memory) *Plan {
 	for _, i := range m.Early {
 		p.before[i.known()] = fate{decided: true}
 	}
-	p.settled = p.settledAt()
+	p.settled, p.undecided = p.settledAt(), p.undecidedSince()
+	if !p.moves && len(in.Numbered) == 0 && p.undecided > p.until { // no memory matters any more
+		p.settled = max(p.at, p.until)
+		for id := range p.before {
+			p.settled = max(p.settled, id.nominal)
+		}
+		for _, t := range []time.Time{p.in.First, p.in.Begin} {
+			if !t.IsZero() {
+				p.settled = max(p.settled, t.Unix())
+			}
+		}
+	}
 	return p
+}
+
+// undecidedSince returns up to when all that is nominally due is decided, by the memory.
+func (p *Plan) undecidedSince() int64 {
+	since := p.until + 1
+	beginOf := func(month int) int64 { return p.uses.at(DateOf(month/12, time.Month(month%12+1), 1), 0) }
+	if len(p.in.Numbered) > 0 {
+		since = min(since, beginOf(p.month))
+	}
+	for id, f := range p.before {
+		switch {
+		case f.decided:
+		case id.number != 0:
+			since = min(since, beginOf(id.month))
+		default:
+			since = min(since, id.nominal)
+		}
+	}
+	return since
 }
 
 // fateOf returns what an earlier plan says of an occurrence, and whether it knew it.
@@ -95,6 +176,8 @@ func (p *Plan) fateOf(o *one) (fate, bool) {
 	switch {
 	case known || !p.remembers:
 		return before, known
+	case p.hasPassed(o.id):
+		return fate{decided: true}, true
 	case p.anew:
 		decided := o.nominal <= p.until
 		return fate{decided: decided}, decided || o.nominal >= p.at

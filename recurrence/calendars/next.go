@@ -236,6 +236,13 @@ func (p *Plan) nextNominal(from int64) (int64, bool) {
 	return first.Unix(), isFirst
 }
 
+// MayFire reports whether a rule fires after a time, whatever becomes of that, or may do so by other calendars: these say
+// which days are numbered.
+func (p *Plan) MayFire(after time.Time) bool {
+	_, ok := p.nextNominal(after.Unix() + 1)
+	return ok || len(p.in.Numbered) > 0 && (p.in.End.IsZero() || after.Before(p.in.End))
+}
+
 // Ends reports whether nothing is decided after a time: no rule fires, and no occurrence is moved or held until later.
 func (p *Plan) Ends(after time.Time) bool {
 	from := after.Add(time.Second)

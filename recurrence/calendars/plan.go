@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"almanac/recurrence"
@@ -85,6 +86,8 @@ type Plan struct {
 	anew      bool // by another schedule
 	until     int64
 	month     int
+	passed    []Passed
+	undecided int64 // what is nominally due before is decided
 	moves     bool
 	holds     bool
 
@@ -112,7 +115,7 @@ func NewPlan(in Input, at time.Time) *Plan {
 	if in.Location == nil {
 		in.Location = time.UTC
 	}
-	p := &Plan{in: in, uses: uses{all: in.Calendars, zone: in.Location}, at: at.Unix()}
+	p := &Plan{in: in, uses: uses{all: in.Calendars, zone: in.Location, last: new(atomic.Pointer[workingMonth])}, at: at.Unix()}
 	if in.Series != nil && !in.First.IsZero() && in.Series.Excludes(in.First) {
 		p.in.First = time.Time{}
 	}
@@ -216,10 +219,11 @@ func (p *Plan) byCalendars(t int64) *one {
 // identify sets what an occurrence is known by.
 func (p *Plan) identify(o *one, day Date) {
 	for _, n := range p.in.Numbered {
-		if next, ok := n.Schedule.Next(o.Nominal.Add(-time.Second)); !ok || next.Unix() != o.nominal {
+		number := p.uses.number(day, n.Numbers)
+		if number == 0 || o.WorkingDay > 0 && number < 0 {
 			continue
 		}
-		if number := p.uses.number(day, n.Numbers); number != 0 && (o.WorkingDay <= 0 || number > 0) {
+		if next, ok := n.Schedule.Next(o.Nominal.Add(-time.Second)); ok && next.Unix() == o.nominal {
 			o.WorkingDay = number
 		}
 	}
@@ -374,17 +378,20 @@ func distance(o *one) int64 { return max(o.nominal-o.due, o.due-o.nominal) }
 func (p *Plan) window(from, until int64) (first, last int64) {
 	const reach = (MaxReach + 2) * secondsPerDay
 	first, last = from, until
-	if p.moves || p.before != nil {
+	if p.moves || p.before != nil && !p.remembers {
 		first, last = first-reach, last+reach
 	}
 	switch byDays := slices.ContainsFunc(p.in.Blackouts, func(b Blackout) bool { return b.OnMatch == NextAllowedDay }); {
-	case p.before != nil || p.holds && (p.moves || byDays):
+	case p.before != nil && !p.remembers || p.holds && (p.moves || byDays):
 		first, last = first-reach, last+reach
 	case p.holds: // what is due together is held by blackouts that follow each other
 		first = min(first, p.coveredSince(from))
 		if end, ok := p.allowed(until, until); ok {
 			last = end
 		}
+	}
+	if p.remembers { // what was undecided then may be due much later
+		first = max(min(first, from-2*reach), p.undecided)
 	}
 	return first, last
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"almanac/recurrence"
@@ -60,6 +61,41 @@ type Use struct {
 type uses struct {
 	all  []Use
 	zone *time.Location // of the job
+	last *atomic.Pointer[workingMonth]
+}
+
+// A workingMonth has the working days of a month: of each day its number, from the beginning and from the end; 0: it is
+// none.
+type workingMonth struct {
+	month         int
+	first, toLast [32]int8
+}
+
+// monthOf returns the working days of a date's month, and remembers those of the last one.
+func (u *uses) monthOf(d Date) *workingMonth {
+	if u.last != nil {
+		if m := u.last.Load(); m != nil && m.month == d.month() {
+			return m
+		}
+	}
+	m := &workingMonth{month: d.month()}
+	day := d - Date(d.time().Day()-1)
+	count := int8(0)
+	for i := 1; day.month() == m.month; i, day = i+1, day+1 {
+		if u.floatingWorking(day) {
+			count++
+			m.first[i] = count
+		}
+	}
+	for i, n := range m.first {
+		if n > 0 {
+			m.toLast[i] = n - count - 1
+		}
+	}
+	if u.last != nil {
+		u.last.Store(m)
+	}
+	return m
 }
 
 // A view reads a zone, and remembers the last span of time in which it has one offset.
@@ -225,35 +261,18 @@ func (u *uses) clockOf(t int64) int64 {
 // WorkingDays returns the schedule on the n-th working days of its months alone: 1 is the first one, -1 the last. They
 // are those of calendars that are all taken as floating.
 func WorkingDays(s *recurrence.Schedule, numbers []int, calendars []Use) (*recurrence.Schedule, error) {
-	u := uses{all: calendars}
+	u := uses{all: calendars, last: new(atomic.Pointer[workingMonth])}
 	return s.OnDays(func(day int64) bool { return u.number(Date(day), numbers) != 0 })
 }
 
 // number returns which of some numbers of working days a date has in its month, a positive one before a negative one; 0
 // for none.
 func (u *uses) number(d Date, numbers []int) int {
-	if !u.floatingWorking(d) {
-		return 0
-	}
-	year, month, day := d.time().Date()
-	first := d - Date(day-1)
-	last := DateOf(year, month+1, 1) - 1
-	before, after := 1, -1
-	for other := first; other < d; other++ {
-		if u.floatingWorking(other) {
-			before++
+	m, day := u.monthOf(d), d.time().Day()
+	for _, n := range [...]int8{m.first[day], m.toLast[day]} {
+		if n != 0 && slices.Contains(numbers, int(n)) {
+			return int(n)
 		}
-	}
-	if slices.Contains(numbers, before) {
-		return before
-	}
-	for other := d + 1; other <= last; other++ {
-		if u.floatingWorking(other) {
-			after--
-		}
-	}
-	if slices.Contains(numbers, after) {
-		return after
 	}
 	return 0
 }

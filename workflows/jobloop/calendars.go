@@ -114,7 +114,8 @@ func (g *generator) complete(ctx workflow.Context, r *plan.Request) {
 	}
 	at := g.decidedBy(workflow.Now(ctx))
 	r.By = &plan.ByCalendars{
-		Scope: g.Key.Collection, Of: g.Plan.Calendars, Made: g.Plan.Made, Memory: g.Plan.Memory, Noted: g.Plan.Noted, Rules: g.Plan.Rules,
+		Scope: g.Key.Collection, Of: g.Plan.Calendars, Rules: g.Plan.Rules,
+		Made: g.Plan.Made, Memory: g.Plan.Memory, Noted: g.Plan.Noted, NotedLate: g.Plan.NotedLate,
 		At: at, Then: g.Plan.MemoryAt(at, g.Plan.EarlyAt(at)),
 	}
 	for _, due := range g.Plan.Due {
@@ -147,6 +148,7 @@ func (g *generator) decidedBy(now time.Time) time.Time {
 func (g *generator) recordBy(ctx workflow.Context, r *plan.Request) {
 	for {
 		g.complete(ctx, r)
+		g.awaitPlanning(ctx)
 		answer := g.askCalendars(ctx, &calendarQuestion{Request: *r})
 		switch {
 		case g.stopped:
@@ -158,13 +160,49 @@ func (g *generator) recordBy(ctx workflow.Context, r *plan.Request) {
 			g.askAnother(ctx, r, answer.Plan.Behind)
 			return
 		case g.overtaken(r):
-			r = g.renewed(r)
+			r = g.renewedBy(ctx, r)
 			continue
 		}
+		g.noteBefore(ctx, r, answer.Plan)
 		g.forReaders(ctx, answer.Plan)
 		g.take(ctx, r, *answer.Plan)
 		return
 	}
+}
+
+// plansPerTask is how many plans by calendars one workflow task records at most. A task records the plans beside all else
+// (see [activitiesPerTask]), and a plan takes up to 0.4 MB with all that it notes.
+const plansPerTask = 4
+
+// awaitPlanning waits for a later workflow task if this one may have recorded as many plans as it may.
+func (g *generator) awaitPlanning(ctx workflow.Context) {
+	if g.planned == plansPerTask {
+		if workflow.Sleep(ctx, time.Millisecond) != nil {
+			return // the job is deleted
+		}
+		g.planned = 0
+	}
+	g.planned++
+}
+
+// renewedBy is renewed for a job with calendars or blackouts.
+func (g *generator) renewedBy(ctx workflow.Context, r *plan.Request) *plan.Request {
+	now := g.renewed(r)
+	g.complete(ctx, now)
+	if r.By != nil && now.By != nil {
+		now.By.Least = r.By.Least
+	}
+	return now
+}
+
+// noteBefore records what the plan before drops up to the time at which another one follows that was made by other
+// calendars: to that one it is decided.
+func (g *generator) noteBefore(ctx workflow.Context, r *plan.Request, next *plan.Plan) {
+	if r.By == nil || !g.Plan.ByDays() || r.Step == plan.StepFirst || r.Step == plan.StepAnew || next.Made.Equal(g.Plan.Made) {
+		return
+	}
+	g.noteOffUntil(ctx, r.By.At)
+	next.Noted = execution.Later(next.Noted, g.Plan.Noted)
 }
 
 // forReaders records what readers of the history look for in a plan.
@@ -193,25 +231,43 @@ func (g *generator) noteOff(ctx workflow.Context, all bool) {
 		return
 	}
 	now := workflow.Now(ctx).Truncate(time.Second)
-	for len(g.Plan.Off) > 0 && !g.Plan.Off[0].Last.After(now) {
-		d := g.Plan.Off[0]
-		g.Plan.Off = g.Plan.Off[1:]
-		g.noteByCalendar(ctx, &d)
+	if all {
+		g.noteOffUntil(ctx, now)
+		return
 	}
-	if len(g.Plan.Off) > 0 && all {
-		if d := g.Plan.Off[0].Until(now); d.Count > 0 {
-			g.noteByCalendar(ctx, d)
-		}
-		g.Plan.Noted = execution.Later(g.Plan.Noted, now)
-	}
+	g.notePassed(ctx, now)
 	if len(g.Plan.Off) == 0 && !g.Plan.Covered.After(now) {
 		g.Plan.Noted = execution.Later(g.Plan.Noted, g.Plan.Covered)
 	}
 }
 
+// notePassed records what calendars drop of which the last has passed at a time.
+func (g *generator) notePassed(ctx workflow.Context, now time.Time) {
+	for len(g.Plan.Off) > 0 && !g.Plan.Off[0].Last.After(now) {
+		d := g.Plan.Off[0]
+		g.Plan.Off = g.Plan.Off[1:]
+		g.noteByCalendar(ctx, &d)
+	}
+}
+
+// noteOffUntil records all that calendars drop up to a time.
+func (g *generator) noteOffUntil(ctx workflow.Context, until time.Time) {
+	g.notePassed(ctx, until)
+	if len(g.Plan.Off) > 0 && !g.Plan.Off[0].First.After(until) {
+		passed, rest := g.Plan.Off[0].Split(until)
+		g.Plan.Off = slices.Clone(g.Plan.Off)
+		g.Plan.Off[0] = *rest
+		g.noteByCalendar(ctx, passed)
+	}
+	g.Plan.Noted = execution.Later(g.Plan.Noted, earlier(until, g.Plan.Covered))
+}
+
 // noteByCalendar records occurrences that calendars drop. Nobody is alerted: that is what they are for.
 func (g *generator) noteByCalendar(ctx workflow.Context, d *plan.Dropped) {
 	g.Plan.Noted = execution.Later(g.Plan.Noted, d.Last)
+	if d.First.Before(g.Plan.Made) {
+		g.Plan.NotedLate = execution.Later(g.Plan.NotedLate, d.Last)
+	}
 	workflow.SideEffect(ctx, func(workflow.Context) any { return plan.Plan{Dropped: d} })
 	g.IrregularUntil(workflow.Now(ctx))
 	for due := range d.All() {
@@ -242,10 +298,38 @@ func (g *generator) dropLate(ctx workflow.Context) {
 	g.note(ctx, d)
 }
 
-// uncovered reports whether the plan does not say yet what calendars drop from now on, although it has occurrences later.
+// uncovered reports whether the plan does not say yet what calendars drop from some time on, although it has occurrences
+// later, or the rule has.
 func (g *generator) uncovered() bool {
 	n := len(g.Plan.Due)
-	return n > 0 && g.Plan.ByDays() && len(g.Plan.Off) == 0 && g.Plan.Covered.Before(g.Plan.Due[n-1])
+	return g.Plan.ByDays() && len(g.Plan.Off) == 0 && (g.Plan.Idle || n > 0 && g.Plan.Covered.Before(g.Plan.Due[n-1]))
+}
+
+// coverAfter is how long it takes until a plan is made again that said of nothing further what calendars drop.
+const coverAfter = time.Minute
+
+// A coverage is up to when a plan says what calendars drop, and when another one was asked for what follows.
+type coverage struct {
+	made, noted, late, asked time.Time
+}
+
+// coverAgain returns when a plan may be asked for what calendars drop from now on: at once, unless one was that brought
+// nothing further.
+func (g *generator) coverAgain() time.Time {
+	c := g.coverage
+	if c.made.Equal(g.Plan.Made) && c.noted.Equal(g.Plan.Noted) && c.late.Equal(g.Plan.NotedLate) {
+		return c.asked.Add(coverAfter)
+	}
+	return time.Time{}
+}
+
+// cover reports whether a plan is to be asked now for what calendars drop.
+func (g *generator) cover(now time.Time) bool {
+	if !g.uncovered() || g.Plan.Covered.After(now) || g.coverAgain().After(now) {
+		return false
+	}
+	g.coverage = coverage{made: g.Plan.Made, noted: g.Plan.Noted, late: g.Plan.NotedLate, asked: now}
+	return true
 }
 
 // nextOff returns when the next occurrence is to be recorded that calendars drop; zero if none is.
@@ -254,7 +338,7 @@ func (g *generator) nextOff() time.Time {
 	case len(g.Plan.Off) > 0:
 		return g.Plan.Off[0].Last
 	case g.uncovered() && g.asked == nil:
-		return g.Plan.Covered
+		return execution.Later(g.Plan.Covered, g.coverAgain())
 	}
 	return time.Time{}
 }

@@ -25,6 +25,9 @@ type generator struct {
 	wake    bool          // the loop has to run
 	stepped time.Time     // when the last step of a release was taken
 
+	planned  int      // plans by calendars that this workflow task may have recorded
+	coverage coverage // when a plan was last asked for what calendars drop
+
 	closedUntil time.Time // held occurrences wait until then, since it is a blackout
 }
 
@@ -49,7 +52,7 @@ func (g *generator) request(step plan.Step, from time.Time) *plan.Request {
 	return &plan.Request{
 		Created: g.Created, StartTime: g.Definition.StartTime, Recurrence: g.Definition.Recurrence,
 		Local: g.Definition.Local, Skips: g.Skips, SkipWindows: g.SkipWindows, SkipsNoted: g.SkipsNoted,
-		Zone: g.Plan.Zone, Times: g.remembered(), Next: next, Step: step, From: from, Early: g.Plan.EarlyAt(g.Decided),
+		Zone: g.Plan.Zone, Times: g.remembered(), Next: next, Step: step, From: from, Early: g.Plan.EarlyAt(g.Decided), Passed: g.Plan.PassedAt(g.Decided),
 		Blackouts: g.AllBlackouts(), Spread: g.SpreadByDays(),
 	}
 }
@@ -119,8 +122,7 @@ func (g *generator) take(ctx workflow.Context, r *plan.Request, answer plan.Plan
 func (g *generator) refill(ctx workflow.Context) {
 	g.leaveOutSkipped()
 	newer := g.asked
-	uncovered := g.uncovered() && !g.Plan.Covered.After(workflow.Now(ctx))
-	if (len(g.Plan.Due) > 1 || g.Plan.Done) && !uncovered || newer != nil && newer.Least == "" {
+	if newer != nil && newer.Least == "" || (len(g.Plan.Due) > 1 || g.Plan.Done) && !g.cover(workflow.Now(ctx)) {
 		return
 	}
 	g.record(ctx, g.request(plan.StepAfter, g.Decided))
@@ -136,12 +138,13 @@ func (g *generator) decided(due time.Time) {
 
 // drop records why the undecided occurrences due up to until are not run. It does nothing if there are none.
 func (g *generator) drop(ctx workflow.Context, until time.Time, outcome job.Outcome, why string) {
-	for {
+	for before := (time.Time{}); ; {
 		g.refill(ctx)
 		next, ok := g.Next()
-		if !ok || next.After(until) || g.undecidable() {
+		if !ok || next.After(until) || g.undecidable() || next.Equal(before) {
 			return
 		}
+		before = next
 		r := g.request(plan.StepDrop, next.Add(-time.Second))
 		r.Until, r.Outcome, r.Why = until, outcome, why
 		g.record(ctx, r)

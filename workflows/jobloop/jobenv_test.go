@@ -2,6 +2,7 @@ package jobloop_test
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -93,6 +94,7 @@ type jobEnv struct {
 	courier    fakeCourier
 	noCourier  bool                   // its workers have none
 	calendars  jobloop.CalendarReader // what its workers read
+	planned    func(*plan.Plan)       // changes each plan by calendars; nil: they stay as they are
 	newerZones func()                 // has the other worker's time zones in use; nil: there is no other worker
 
 	// What the job did.
@@ -308,7 +310,7 @@ func (w *jobEnv) runOnce(end time.Time) error {
 		loop = jobloop.Workflow
 	}
 	w.env.RegisterWorkflowWithOptions(loop, workflow.RegisterOptions{Name: workflows.TypeJob})
-	w.env.RegisterActivityWithOptions(jobloop.NewPlanner(w.calendars).Ask, activity.RegisterOptions{Name: workflows.ActivityAsk})
+	w.env.RegisterActivityWithOptions(w.asked(), activity.RegisterOptions{Name: workflows.ActivityAsk})
 	w.mockServer()
 	w.env.SetOnTimerScheduledListener(func(_ string, d time.Duration) {
 		if d > time.Minute { // the environment has its own, to hold activities
@@ -324,6 +326,25 @@ func (w *jobEnv) runOnce(end time.Time) error {
 	w.runs = append(w.runs, run{Input: w.next, start: w.now})
 	w.env.ExecuteWorkflow(workflows.TypeJob, w.next)
 	return w.env.GetWorkflowError()
+}
+
+// asked returns the activity that plans by calendars.
+func (w *jobEnv) asked() any {
+	if w.planned == nil {
+		return jobloop.NewPlanner(w.calendars).Ask
+	}
+	type answer struct {
+		Plan plan.Plan `json:"plan"`
+	}
+	return func(_ context.Context, question any) (a answer, err error) {
+		var r plan.Request
+		if err := w.copy(&r, question); err != nil {
+			return a, err
+		}
+		a.Plan, err = planHere(w.calendars, r)
+		w.planned(&a.Plan)
+		return a, err
+	}
 }
 
 // mockServer mocks what the job asks of the server.

@@ -301,7 +301,11 @@ func (j *loop) sleep(ctx workflow.Context) {
 		return j.changed || j.requests.wake || j.generator.wake || j.OutlineChanged || j.raiser.Raised() || j.timer.Fired() ||
 			j.draining() && j.mayContinueAsNew(ctx)
 	}
+	later := j.timer.At.After(workflow.Now(ctx)) // it fires in another workflow task
 	for workflow.Await(ctx, func() bool { return awake() || j.requests.signals.waiting() }) == nil {
+		if later && j.timer.Fired() {
+			j.generator.planned = 0
+		}
 		if j.requests.signals.handle(ctx); awake() {
 			return
 		}

@@ -53,13 +53,13 @@ func (g *generator) askAnother(ctx workflow.Context, r *plan.Request, behind str
 			}
 			// If nothing was planned or decided meanwhile, the answer is still the right one.
 			if !g.overtaken(r) {
+				g.noteBefore(ctx, r, &answer)
 				workflow.SideEffect(ctx, func(workflow.Context) any { return answer }) // for readers of the history
 				g.take(ctx, r, answer)
 				g.wake = true
 				return
 			}
-			r = g.renewed(r)
-			g.complete(ctx, r)
+			r = g.renewedBy(ctx, r)
 			g.asked = r
 		}
 	})
@@ -78,7 +78,7 @@ func (g *generator) renewed(r *plan.Request) *plan.Request {
 	now.SkipWindows, now.SkipsNoted = g.SkipWindows, g.SkipsNoted
 	now.Blackouts, now.Spread = g.AllBlackouts(), g.SpreadByDays()
 	now.Next, _ = g.Next()
-	now.Early = g.Plan.EarlyAt(g.Decided)
+	now.Early, now.Passed = g.Plan.EarlyAt(g.Decided), g.Plan.PassedAt(g.Decided)
 	if r.Step == plan.StepAfter || r.Step == plan.StepSkipped {
 		now.From = g.Decided
 	}

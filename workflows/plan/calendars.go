@@ -43,6 +43,8 @@ type ByCalendars struct {
 	Made   time.Time         `json:"made,omitzero"` // of the plan before, as are Memory and Noted
 	Memory *calendars.Memory `json:"memory,omitempty"`
 	Noted  time.Time         `json:"noted,omitzero"`
+	// likewise
+	NotedLate time.Time `json:"notedLate,omitzero"`
 
 	At    time.Time         `json:"at,omitzero"`     // when a plan by other versions follows
 	Then  *calendars.Memory `json:"then,omitempty"`  // what is decided at that time
@@ -146,20 +148,38 @@ func (r *Request) noted(from time.Time) time.Time {
 func (p *Plan) annotate(t *timetable.Timetable, c *Calendars, from, noted time.Time, spread time.Duration) {
 	p.Calendars, p.Made, p.Memory, p.Noted = c.Of, c.Made, c.Memory, noted
 	p.extend(t)
-	if p.Covered = noted; len(p.Due) == 0 {
+	if p.Covered = noted; len(p.Due) == 0 && !p.Done {
 		return
 	}
-	begin := noted
+	// nothing is decided before the plan is made
+	noted = later(noted, c.Made.Add(-time.Second))
+	begin, idle := noted, noted.Add(planHorizon)
 	if from.Before(begin) {
-		begin = from
+		begin = later(from, c.Made.Add(-time.Second))
 	}
-	last := p.Due[len(p.Due)-1]
+	last := p.last(idle)
 	covered, all := t.Within(noted, last, mostNominal), t.Occurrences(begin.Add(time.Second), last)
 	closes := func(due time.Time) time.Time { return t.Closes(due, spread) }
-	for p.note(all, covered, from, noted, closes); p.noteSize() > mostNoted && len(p.Due) > 2; p.note(all, covered, from, noted, closes) {
+	for p.note(all, last, covered, from, noted, closes); p.noteSize() > mostNoted && len(p.Due) > 2; p.note(all, last, covered, from, noted, closes) {
 		p.Due, p.Done = p.Due[:max(2, len(p.Due)/2)], false
+		last = p.last(idle)
 	}
-	p.Late, p.Held = t.Late(p.Due[len(p.Due)-1], mostLate)
+	p.Days = t.NumberedDays(later(from, c.Made), later(last, noted))
+	if p.Idle = p.Done && t.MayFire(p.Covered); len(p.Due) > 0 {
+		p.Late, p.Held = t.Late(p.Due[len(p.Due)-1], mostLate)
+	}
+}
+
+// last returns up to when the plan says what does not run: up to the last of Due, and if that is the last of all, at least
+// up to another time.
+func (p *Plan) last(idle time.Time) (last time.Time) {
+	if n := len(p.Due); n > 0 {
+		last = p.Due[n-1]
+	}
+	if p.Done && idle.After(last) {
+		last = idle
+	}
+	return last
 }
 
 // extend plans the occurrences of the next 24 hours, and of the next week as far as they are few. The timetable is asked
@@ -185,11 +205,12 @@ func (p *Plan) noteSize() int {
 	return len(text)
 }
 
-// note says what calendars make of the occurrences after a time that run, and of those after another one, up to a third
-// one, that do not.
-func (p *Plan) note(all []calendars.Occurrence, covered, from, noted time.Time, closes func(time.Time) time.Time) {
+// note says what calendars make of the occurrences after a time, up to the last one, that run, and of those after another
+// one, up to a further one, that do not.
+func (p *Plan) note(
+	all []calendars.Occurrence, last, covered, from, noted time.Time, closes func(time.Time) time.Time,
+) {
 	p.Notes, p.Off, p.Covered = nil, nil, covered
-	last := p.Due[len(p.Due)-1]
 	if last.Before(p.Covered) {
 		p.Covered = last
 	}
@@ -200,13 +221,20 @@ func (p *Plan) note(all []calendars.Occurrence, covered, from, noted time.Time, 
 		case o.Ran() && o.Due.After(from):
 			p.addNote(o, closes(o.Due))
 		case o.Ran() || o.Nominal.After(p.Covered):
-		// one that a change of the calendars drops after its nominal time has no entry yet
-		case !o.Nominal.After(noted) && (!o.Nominal.Before(p.Made) || !noted.Before(p.Made)):
-		case !p.addOff(o):
+		case p.late(o) && (!noted.Before(p.Made) || !o.Nominal.After(p.NotedLate)):
+		case !p.late(o) && !o.Nominal.After(noted):
+		case p.addOff(o):
+		case p.late(o): // the others have their entries first
+			p.Covered = p.Made.Add(-time.Second)
+		default:
 			p.Covered = o.Nominal.Add(-time.Second)
 		}
 	}
 }
+
+// late reports whether an occurrence was nominally due before the plan was made, and undecided then. If it does not run,
+// it has no entry yet.
+func (p *Plan) late(o *calendars.Occurrence) bool { return o.Nominal.Before(p.Made) }
 
 func (p *Plan) addNote(o *calendars.Occurrence, closes time.Time) {
 	n := noteOf(o)
@@ -286,158 +314,6 @@ func (p *Plan) Identity(due time.Time) calendars.Identity {
 		return *n.Identity
 	}
 	return calendars.Identity{Nominal: p.Nominal(due).UTC()}
-}
-
-// EarlyAt returns the occurrences that are decided at a time, and are nominally due after it or are known by their
-// numbers.
-func (p *Plan) EarlyAt(at time.Time) (early []calendars.Identity) {
-	month := at.UTC().Year()*12 + int(at.UTC().Month()) - 1
-	add := func(i calendars.Identity) {
-		known := slices.Contains(early, i)
-		if !known && (i.Number != 0 && i.Month >= month-1 || i.Nominal.After(at)) {
-			early = append(early, i)
-		}
-	}
-	for _, i := range p.Early {
-		add(i)
-	}
-	if p.Memory != nil {
-		for _, i := range p.Memory.Early {
-			add(i)
-		}
-	}
-	for i := range p.Notes {
-		if n := &p.Notes[i]; !n.Due.After(at) {
-			add(p.Identity(n.Due))
-			add(calendars.Identity{Nominal: n.Nominal.UTC()}) // for a schedule without numbers
-		}
-	}
-	return early
-}
-
-// Anew returns the plan of a job whose schedule is another one after a time, or begins again, until that is planned. It
-// has nothing but what is remembered: which nominal times are decided, at a time that is not later.
-func (p *Plan) Anew(decided, after time.Time) Plan {
-	m := p.MemoryAt(decided, p.EarlyAt(decided))
-	m.Anew = true
-	return Plan{
-		Zone: p.Zone, Skipped: p.Skipped, MoreSkipped: p.MoreSkipped,
-		Early: p.EarlyAt(after), Memory: m, Made: after.Add(time.Second), Noted: after,
-	}
-}
-
-// moved returns the request by calendars with other nominal times, since the zone has other rules.
-func (by *ByCalendars) moved(move func(time.Time) time.Time) *ByCalendars {
-	if by == nil {
-		return nil
-	}
-	other := *by
-	for _, m := range []**calendars.Memory{&other.Memory, &other.Then} {
-		if was := *m; was != nil {
-			*m = &calendars.Memory{
-				Until: was.Until, Anew: was.Anew,
-				Early: movedIdentities(was.Early, move), Late: movedIdentities(was.Late, move),
-			}
-			for _, h := range was.Held {
-				h.Nominal, h.Due = move(h.Nominal), move(h.Due)
-				(*m).Held = append((*m).Held, h)
-			}
-		}
-	}
-	return &other
-}
-
-func movedIdentities(all []calendars.Identity, move func(time.Time) time.Time) (other []calendars.Identity) {
-	for _, i := range all {
-		i.Nominal = move(i.Nominal)
-		other = append(other, i)
-	}
-	return other
-}
-
-// remembered returns the nominal times that a plan remembers.
-func (p *Plan) remembered() (all []time.Time) {
-	lists := [][]calendars.Identity{p.Early, p.Late}
-	if p.Memory != nil {
-		lists = append(lists, p.Memory.Early, p.Memory.Late)
-	}
-	for _, list := range lists {
-		for _, i := range list {
-			all = append(all, i.Nominal)
-		}
-	}
-	held := p.Held
-	if p.Memory != nil {
-		held = slices.Concat(held, p.Memory.Held)
-	}
-	for _, h := range held {
-		all = append(all, h.Nominal)
-	}
-	return all
-}
-
-// MemoryAt returns what is decided at a time, which is not after the last planned occurrence, for a plan that is made
-// then with other calendars. early are occurrences that were started before their nominal times.
-func (p *Plan) MemoryAt(at time.Time, early []calendars.Identity) *calendars.Memory {
-	m := &calendars.Memory{Until: at.UTC(), Early: early}
-	late := func(i calendars.Identity) {
-		if !i.Nominal.IsZero() && !i.Nominal.After(at) {
-			m.Late = append(m.Late, i)
-		}
-	}
-	for _, n := range p.Notes {
-		switch {
-		case !n.Due.After(at):
-		case n.Held != nil && !n.Held.Due.After(at):
-			m.Held = append(m.Held, *n.Held)
-		case n.Identity != nil: // of an earlier month, perhaps
-			m.Late = append(m.Late, *n.Identity)
-		default:
-			late(calendars.Identity{Nominal: n.Nominal.UTC()})
-		}
-	}
-	for _, h := range p.Held {
-		if !h.Due.After(at) {
-			m.Held = append(m.Held, h)
-			continue
-		}
-		late(h.Identity)
-	}
-	for _, i := range p.Late {
-		if i.Number != 0 {
-			m.Late = append(m.Late, i)
-		}
-		late(i)
-	}
-	return m
-}
-
-// Undecide notes that an occurrence is not decided after all, which has a nominal time and perhaps a number.
-func (p *Plan) Undecide(nominal time.Time, known *calendars.Identity) {
-	without := func(early []calendars.Identity) []calendars.Identity {
-		return slices.DeleteFunc(slices.Clone(early), func(i calendars.Identity) bool {
-			return i.Number == 0 && i.Nominal.Equal(nominal) || known != nil && i == *known
-		})
-	}
-	p.Early = without(p.Early)
-	if p.Memory != nil {
-		m := *p.Memory
-		m.Early = without(m.Early)
-		p.Memory = &m
-	}
-}
-
-// Over returns the plan of a job that is over at a time, whose occurrences are decided up to another one. It remembers
-// what is decided, for a job that goes on by another schedule.
-func (p *Plan) Over(decided, now time.Time) Plan {
-	over := Plan{Done: true, Zone: p.Zone, Early: p.EarlyAt(decided)}
-	if p.ByDays() || len(over.Early) > 0 {
-		if now.After(decided) {
-			decided = now
-		}
-		over.Memory = &calendars.Memory{Until: decided.UTC(), Early: over.Early, Anew: true}
-	}
-	return over
 }
 
 // Moves reports whether an occurrence whose nominal time is in a window is due after a time.

@@ -29,17 +29,23 @@ type Plan struct {
 	Released *Released `json:"released,omitempty"` // a pause has ended by itself; nothing else is set then
 
 	// by calendars or blackouts; see [Request.AnswerBy]
-	Calendars []CalendarVersion    `json:"calendars,omitempty"`
-	Notes     []Note               `json:"notes,omitempty"`  // of Due
-	Off       []Dropped            `json:"off,omitempty"`    // what does not run, after Noted and up to Covered
-	Noted     time.Time            `json:"noted,omitzero"`   // what did not run up to here has its entry
-	Covered   time.Time            `json:"covered,omitzero"` // at most the last of Due
-	Late      []calendars.Identity `json:"late,omitempty"`   // nominally due up to the last of Due, and due later
-	Held      []calendars.Held     `json:"held,omitempty"`   // likewise, since blackouts hold them
-	Made      time.Time            `json:"made,omitzero"`    // see [Calendars], as is Memory
-	Memory    *calendars.Memory    `json:"memory,omitempty"`
-	Rules     string               `json:"rules,omitempty"` // a hash of the blackouts; "": there are none
-	Early     []calendars.Identity `json:"early,omitempty"` // decided ones that are nominally due later
+	Calendars []CalendarVersion `json:"calendars,omitempty"`
+	Notes     []Note            `json:"notes,omitempty"`  // of Due
+	Off       []Dropped         `json:"off,omitempty"`    // what does not run, after Noted and up to Covered
+	Noted     time.Time         `json:"noted,omitzero"`   // what did not run up to here has its entry
+	Covered   time.Time         `json:"covered,omitzero"` // at most the last of Due
+	// what is nominally due before Made, was undecided then, and did not run has its entry up to here
+	NotedLate time.Time `json:"notedLate,omitzero"`
+	// Done, and the rule goes on after Covered, or may by other calendars: these leave nothing of it until they change
+	Idle   bool                 `json:"idle,omitempty"`
+	Late   []calendars.Identity `json:"late,omitempty"` // nominally due up to the last of Due, and due later
+	Held   []calendars.Held     `json:"held,omitempty"` // likewise, since blackouts hold them
+	Made   time.Time            `json:"made,omitzero"`  // see [Calendars], as is Memory
+	Memory *calendars.Memory    `json:"memory,omitempty"`
+	Rules  string               `json:"rules,omitempty"` // a hash of the blackouts; "": there are none
+	Early  []calendars.Identity `json:"early,omitempty"` // decided ones that are nominally due later
+	// of a schedule of working days, from the month in which the plan begins to that of the last of Due
+	Days []calendars.NumberedDay `json:"days,omitempty"`
 	// why a worker planned nothing: it could not read a calendar. Nothing else is set.
 	Unread string `json:"unread,omitempty"`
 
@@ -120,15 +126,18 @@ func (d *Dropped) hasRoom(t time.Time) bool {
 	return d.Newest[0].Sub(d.First) == apart*time.Duration(d.Count-len(d.Newest))
 }
 
-// Until returns those that were due up to a time.
-func (d *Dropped) Until(t time.Time) *Dropped {
-	some := &Dropped{Outcome: d.Outcome, Why: d.Why, Repeat: d.Repeat, Calendar: d.Calendar, Blackout: d.Blackout}
+// Split returns those that were due up to a time, and those after it.
+func (d *Dropped) Split(at time.Time) (passed, rest *Dropped) {
+	one := Dropped{Outcome: d.Outcome, Why: d.Why, Repeat: d.Repeat, Calendar: d.Calendar, Blackout: d.Blackout}
+	passed, rest = new(one), new(one)
 	for due := range d.All() {
-		if !due.After(t) {
-			some.Add(due)
+		if due.After(at) {
+			rest.Add(due)
+		} else {
+			passed.Add(due)
 		}
 	}
-	return some
+	return passed, rest
 }
 
 // All returns the due times, oldest first. Those that are not listed are taken for evenly spread over the time before.

@@ -38,6 +38,8 @@ type Request struct {
 	By *ByCalendars `json:"by,omitempty"` // nil: the job has neither calendars nor blackouts
 	// what is decided and nominally due after From, since calendars made it due earlier; see [Plan.EarlyAt]
 	Early []calendars.Identity `json:"early,omitempty"`
+	// working days by number that are decided, of a job that may get calendars again; see [Plan.PassedAt]
+	Passed []calendars.Passed `json:"passed,omitempty"`
 
 	Blackouts []job.Blackout `json:"blackouts,omitempty"` // of the job, and then of its collection
 	Spread    time.Duration  `json:"spread,omitempty"`    // the flexible window of a job with blackouts
@@ -108,12 +110,15 @@ func (r *Request) answer(c *Calendars) (Plan, error) {
 		out.Dropped.Blackout = r.Closed
 	}
 	if c != nil {
+		if r.By != nil && c.Made.Equal(r.By.Made) {
+			out.NotedLate = r.By.NotedLate
+		}
 		out.annotate(p, c, from, r.noted(from), r.Spread)
 		if out.Rules = rulesOf(r.Blackouts); out.Rules == "" && out.holds() {
 			out.Rules = heldOnly
 		}
-	} else if len(early) > 0 { // for readers of the job
-		out.Memory = &calendars.Memory{Until: from, Early: early}
+	} else if len(early)+len(r.Passed) > 0 { // for readers of the job, and for calendars to come
+		out.Memory = &calendars.Memory{Until: from, Early: early, Passed: r.Passed}
 	}
 	out.Early = early
 	if r.Step == StepSkipped {

@@ -226,7 +226,7 @@ func (m *calendarModel) checkMoved(e *record.Entry) {
 
 // checkHorizon checks which calendars an entry names since the occurrence is behind their horizons.
 func (m *calendarModel) checkHorizon(e *record.Entry, nominal time.Time) {
-	views := m.views(e.Due.Add(-2*toldAfter), e.Due)
+	views := m.views(e.Due.Add(-2*toldAfter), e.Due, nil)
 	if m.c.log.LastFault(e.Due.Add(-settling), e.Due) != nil {
 		return
 	}

@@ -127,6 +127,12 @@ func calendarCases() []testCase {
 				"before 2026-03-01T12:05:00Z, were not run: the calendar A (version 2) has free 2026-03-01."
 			return s
 		}, []string{checker.Entries}},
+		{"a calendar was another one for a moment, before a fault was over", func() *scenario {
+			s := newDated(byMinutes("skip")).ran(0, 60, 120, 240, 300).fault("pause", 130, 140)
+			s.put(125, 2, sunday)
+			s.put(185, 3)
+			return s.off(2, day, 180)
+		}, nil},
 		{"what no calendar drops is lost", func() *scenario {
 			return newDated(byMinutes("skip")).ran(0, 60, 180, 240, 300)
 		}, []string{checker.NoLoss}},

@@ -111,13 +111,14 @@ func (m *calendarModel) reigns() map[string][]*reign {
 	return all
 }
 
-// views returns what the calendars of a rule may have been, for who read them at some time from a to b.
-func (m *calendarModel) views(a, b time.Time) []view {
+// views returns what the calendars of a rule may have been, for who read them at some time from a to b. One of them may
+// also have been a further one.
+func (m *calendarModel) views(a, b time.Time, further *record.Calendar) []view {
 	all := []view{nil}
 	for _, use := range m.planner.rule.Uses {
 		var next []view
 		for _, r := range m.state[use.Name] {
-			if r.from.After(b) || !r.to.IsZero() && !r.to.After(a) {
+			if r.calendar != further && (r.from.After(b) || !r.to.IsZero() && !r.to.After(a)) {
 				continue
 			}
 			for _, v := range all {
@@ -134,6 +135,7 @@ type step struct {
 	from, until time.Time // when it does
 	kind        string
 	definition  *record.Definition // nil: the same
+	calendar    *record.Calendar   // that was put
 }
 
 // steps returns what made the job plan, in the order in which it was certainly done. It is false if that is not certain from some time on.
@@ -144,7 +146,7 @@ func (m *calendarModel) steps() (all []step, certain bool) {
 			certain = false
 			return
 		}
-		all = append(all, step{from: c.Issued(), until: until, kind: kind, definition: c.Definition})
+		all = append(all, step{from: c.Issued(), until: until, kind: kind, definition: c.Definition, calendar: c.Calendar})
 	}
 	for _, c := range m.Changes {
 		if _, at := m.Outcome(c); c.Kind != record.ChangeAction {
@@ -286,7 +288,7 @@ func (m *calendarModel) create(s step) {
 	for _, id := range m.planner.identities(s.from, m.c.log.Run.Frozen, daysAround) {
 		o := &dated{id: id}
 		m.all, m.known[id] = append(m.all, o), o
-		for _, v := range m.views(s.from, s.until) {
+		for _, v := range m.views(s.from, s.until, nil) {
 			for _, now := range []time.Time{s.from, s.until} {
 				o.add(m.plan(id, v, now.Truncate(time.Second), false))
 			}
@@ -317,9 +319,10 @@ func (m *calendarModel) plan(id identity, v view, now time.Time, planned bool) f
 	return fate{how: runs, nominal: nominal, at: due, object: object}
 }
 
-// replan plans again by calendars as they are at the end of a step.
+// replan plans again by calendars as they are at the end of a step, and by the one of the step: it may have been in force
+// before another one that was put meanwhile.
 func (m *calendarModel) replan(s step) {
-	views := m.views(s.until, s.until)
+	views := m.views(s.until, s.until, s.calendar)
 	m.each(func(o *dated, f fate) {
 		if f.how != unplaced && f.at.Before(s.from.Add(-time.Second)) {
 			o.add(f)
@@ -345,7 +348,7 @@ func (m *calendarModel) replan(s step) {
 // anew plans a job that was paused from a time on, or whose schedule has changed then: what was due meanwhile is gone, or
 // planned as one to come.
 func (m *calendarModel) anew(s step, paused time.Time) {
-	views := m.views(s.from, s.until)
+	views := m.views(s.from, s.until, nil)
 	m.each(func(o *dated, f fate) {
 		if f.how != unplaced && f.at.Before(paused.Add(-lateness)) {
 			o.add(f)

@@ -285,6 +285,8 @@ func (in *Input) Snapshot() job.Job {
 		}
 	case in.Active() && in.onlySkipped():
 		s.Reason = job.WhyAllSkipped
+	case in.Active() && in.leftOut():
+		s.Reason = job.WhyLeftOut
 	case in.Pruning != nil:
 		s.Reason = in.Pruning.Why()
 	case !ok && in.Plan.Done:
@@ -339,8 +341,7 @@ func (in *Input) Active() bool {
 
 // Next returns the next undecided occurrence, due or not.
 func (in *Input) Next() (time.Time, bool) {
-	r := in.Definition.Recurrence
-	if len(in.Plan.Due) == 0 || r != nil && r.Count > 0 && in.Started >= r.Count {
+	if len(in.Plan.Due) == 0 || in.usedUp() {
 		return time.Time{}, false
 	}
 	return in.Plan.Due[0], true
@@ -350,15 +351,25 @@ func (in *Input) Next() (time.Time, bool) {
 func (in *Input) Exhausted() bool {
 	_, ok := in.Next()
 	unplanned := in.Behind != "" || in.Unread != ""
-	return !ok && !in.Plan.More && (!unplanned || len(in.Plan.Due) > 0) && !in.onlySkipped()
+	return !ok && !in.Plan.More && (!unplanned || len(in.Plan.Due) > 0) && !in.onlySkipped() && !in.leftOut()
+}
+
+// leftOut reports whether calendars drop all occurrences that are left. Until these have passed, another calendar can have
+// them run.
+func (in *Input) leftOut() bool {
+	return len(in.Plan.Due) == 0 && (in.Plan.Idle || len(in.Plan.Off) > 0) && !in.usedUp()
+}
+
+// usedUp reports whether the count of the job is.
+func (in *Input) usedUp() bool {
+	r := in.Definition.Recurrence
+	return r != nil && r.Count > 0 && in.Started >= r.Count
 }
 
 // onlySkipped reports whether all occurrences that are left are skipped. Until they have passed, a request can have them
 // run.
 func (in *Input) onlySkipped() bool {
-	r := in.Definition.Recurrence
-	usedUp := r != nil && r.Count > 0 && in.Started >= r.Count
-	return len(in.Plan.Due) == 0 && len(in.Plan.Skipped) > 0 && !usedUp
+	return len(in.Plan.Due) == 0 && len(in.Plan.Skipped) > 0 && !in.usedUp()
 }
 
 // Finish makes the job completed or, if its last occurrence failed, faulted.

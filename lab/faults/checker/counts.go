@@ -183,9 +183,20 @@ func (c *checker) checkCompleted(j *record.JobLog, d *record.Definition) {
 	if most := len(possible) + len(j.ManualRuns); r.State == "completed" && most < d.Count {
 		c.violation(Counts, j.Job, r.Issued, "the job is completed after %d occurrences, recurrence.count is %d", most, d.Count)
 	}
-	if r.State == "enabled" && certain >= d.Count {
+	if r.State == "enabled" && certain >= d.Count && !c.cutShort(j) {
 		c.violation(Counts, j.Job, r.Issued, "the job is enabled after %d occurrences, recurrence.count is %d", certain, d.Count)
 	}
+}
+
+// cutShort reports whether a change may have ended the last execution: the job is completed when it runs again.
+func (c *checker) cutShort(j *record.JobLog) bool {
+	last := j.Actions[0]
+	for _, a := range j.Actions {
+		if a.First().Arrived.After(last.First().Arrived) {
+			last = a
+		}
+	}
+	return j.Changing(last.First().Arrived, c.doneBy(last.Last().End()))
 }
 
 // checkCounters checks the counters of a job whose executions have ended. Attempts that were cancelled or

@@ -92,6 +92,11 @@ func countedCases() []testCase {
 		{"a job with a backfill runs as often as count says", func() *scenario { return threeTimes("completed", 0, 60, 120) }, nil},
 		{"and once more", func() *scenario { return threeTimes("completed", 0, 60, 120, 180) }, []string{checker.Counts}},
 		{"and stays enabled", func() *scenario { return threeTimes("enabled", 0, 60, 120) }, []string{checker.Counts}},
+		{"and stays enabled, since a change ended the last execution", func() *scenario {
+			s := threeTimes("enabled", 0, 60, 120)
+			s.change(record.DisableCollection, 125, 126, 200)
+			return s
+		}, nil},
 		{"it is completed too soon", func() *scenario { return threeTimes("completed", 0, 60) },
 			[]string{checker.NoLoss, checker.Counts}},
 		{"what is missed does not count", func() *scenario {

@@ -1,6 +1,7 @@
 package receiver
 
 import (
+	"io"
 	"net/http"
 	"testing"
 	"time"
@@ -52,6 +53,8 @@ func TestARequestIsRecordedAndReportedToWhoeverAwaitsIt(t *testing.T) {
 	req.Header.Set("Idempotency-Key", "id")
 	req.Header.Set("x-ms-scheduler-expected-execution-time", "2026-03-01T12:00:10")
 	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	_, err = io.Copy(io.Discard, resp.Body) // closed before its end, it would end the connection, and the request be cut off
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
 	require.Equal(t, http.StatusInternalServerError, resp.StatusCode)

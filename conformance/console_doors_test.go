@@ -12,9 +12,10 @@ import (
 	calls "almanac/client"
 )
 
-// set gives a field a value, as someone does who chooses it.
+// set gives a field a value once it is there, as someone does who chooses it.
 func set(ctx context.Context, t *testing.T, field, value string) {
 	t.Helper()
+	holds(ctx, t, `document.querySelector('`+field+`') !== null`)
 	do(ctx, t, chromedp.Evaluate[chromedp.Void](`{const e = document.querySelector('`+field+`'); e.value = '`+value+`'; e.dispatchEvent(new InputEvent('input', {bubbles: true}))}`))
 }
 

@@ -65,8 +65,10 @@ func TestTheConsoleShowsEachResourceGroup(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, s.target+"/changed", j.Properties.Action.Request.URI)
 	press(ctx, t, chromedp.Click(chromedp.Search(`//button[text()='Run now']`)))
+	await(t, "the page of what runs", func() bool {
+		return strings.HasPrefix(path(), "/console"+ops.at+"/jobs/reports/weekly/executions/")
+	})
 	says(ctx, t, "Succeeded")
-	require.True(t, strings.HasPrefix(path(), "/console"+ops.at+"/jobs/reports/weekly/executions/"))
 	quiet(ctx, t)
 
 	do(ctx, t, chromedp.Navigate(base+billing.at+"/providers/Microsoft.Scheduler/jobCollections/reports/jobs/nightly/history?api-version=2016-03-01"))

@@ -9,7 +9,7 @@ import (
 	"almanac/lab/bench/options"
 )
 
-var parts = []string{"engines", "first-tick", "cluster", "sleep", "breaking-point"}
+var parts = []string{"engines", "first-tick", "cluster", "sleep", "pause", "breaking-point"}
 
 func TestEveryPartIsMeasuredUnlessAFlagSaysWhich(t *testing.T) {
 	t.Parallel()

@@ -126,7 +126,7 @@ func (o *Options) addFlags(flags *flag.FlagSet, parts []string) {
 		"within what time of the execution before it an action is dispatched at once, as in almanac dev; with 0s, "+
 			"Almanac's jobs sleep between two ticks")
 	flags.BoolVar(&o.Quick, "quick", false, "measure part "+FirstTick+" with three herds and one more tick")
-	flags.BoolVar(&o.Smoke, "smoke", false, "measure all parts but cluster and pause at a size that says nothing about "+
+	flags.BoolVar(&o.Smoke, "smoke", false, "measure all parts but cluster, pause and backfill at a size that says nothing about "+
 		"speed, to see that they work")
 	flags.StringVar(&o.Out, "out", "", "file for the report, which is written if nothing failed; empty: only print it")
 }
@@ -137,7 +137,8 @@ func (o *Options) defaultParts(parts []string) []string {
 	case o.Quick || len(o.APIs) > 0:
 		return []string{FirstTick}
 	case o.Smoke:
-		return slices.DeleteFunc(slices.Clone(parts), func(name string) bool { return name == "cluster" || name == "pause" })
+		long := []string{"cluster", "pause", "backfill"} // minutes each, whatever their size
+		return slices.DeleteFunc(slices.Clone(parts), func(name string) bool { return slices.Contains(long, name) })
 	}
 	return parts
 }

@@ -37,7 +37,7 @@ type backfilling struct {
 func (b *bench) measureBackfill(ctx context.Context) (err error) {
 	now := time.Now().UTC().Truncate(time.Second)
 	h := systems.Herd{Name: "beside", Jobs: cmp.Or(b.options.Jobs, besideBackfill), Every: time.Minute, Schedule: systems.Minutely}
-	h.First = now.Add(creating(h.Jobs) + b.options.CreatedBefore + time.Second)
+	h.First = now.Add(creating(h.Jobs) + b.options.CreatedBefore + time.Second).Truncate(time.Second)
 	f := &backfilling{bench: b, until: now, herd: systems.Herd{
 		Name: "again", Jobs: 1, Every: time.Minute, Schedule: systems.Minutely,
 		First: now.Add(-time.Duration(b.options.Backfilled) * time.Minute),
@@ -183,6 +183,8 @@ func (f *backfilling) report(h *systems.Herd, ticks []systems.Tick, beside []boo
 	count := report.Count(float64(f.options.Backfilled))
 	b.page.Backfilled = fmt.Sprintf("%s, %s executions a second", count, report.Tenth(float64(n)/float64(max(1, len(seconds)))))
 	b.page.Within(name+" beside a backfill of "+count+", p99, more than without it", max(0, p99[1]-p99[0]), backfillGoal)
+	missing := systems.Combine(ticks, report.Median).Missing
+	b.page.AtMost("requests of these jobs that did not come", float64(missing), 0, report.Count)
 	wrong := max(0, f.options.Backfilled-len(counts))
 	for _, times := range counts {
 		if times != f.begun {

@@ -1,9 +1,11 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"almanac/internal/calendarusers"
 	"almanac/job"
@@ -52,6 +54,9 @@ func (s *Service) CalendarUsage(
 		Continuation: func(u calendarusers.User) string { return byID(&u) },
 	})
 	for i := range jobs {
+		if time.Now().After(deadline) { // each takes up to seconds
+			jobs[i].Unread = cmp.Or(jobs[i].Unread, "there was no time left to look at its runs; ask for fewer jobs at once, with $top")
+		}
 		page = append(page, s.usage(ctx, &jobs[i], k))
 	}
 	return page, next, s.core.Error(ctx, err, nil)

@@ -66,8 +66,7 @@ func contentInBER(octets []byte) bool {
 
 // remake returns a PFX file with the same content in DER, and a MAC of its own, after it has checked that of the file,
 // if it has one. The error is ErrPassword if that is of another password or another content, and errForm if its MAC is of
-// another kind. The number of hashing
-// rounds has been checked.
+// another kind. The number of hashing rounds has been checked.
 func remake(pfx []byte, password string) ([]byte, error) {
 	der, err := toDER(pfx)
 	if err != nil {

@@ -77,18 +77,31 @@ func (a *Adjustment) decided() time.Time {
 }
 
 // lastRun returns the time of the last run that a job's count leaves, if that comes before until; until otherwise. left
-// is negative without a count.
+// is negative without a count. It looks at many occurrences together: with blackouts each alone may take as long.
 func lastRun(t *timetable.Timetable, now, until time.Time, left int) (last time.Time, ends bool) {
-	if left < 0 || left > lookedAt*mostParts {
+	if left < 0 {
 		return until, false
 	}
-	at := now.Add(-time.Second)
-	for range left {
-		next, ok := t.After(at)
-		if !ok || next.After(until) {
-			return until, false
+	last = now.Add(-time.Second)
+	from := last
+	for range mostParts {
+		if left == 0 {
+			return last, true
 		}
-		at = next
+		end := t.Within(from, until, lookedAt)
+		all := t.Occurrences(from.Add(time.Second), end)
+		for i := range all {
+			if o := &all[i]; o.Ran() && o.Due.After(last) && left > 0 {
+				last = o.Due
+				left--
+			}
+		}
+		if from = end; !end.Before(until) {
+			break
+		}
 	}
-	return at, true
+	if left == 0 {
+		return last, true
+	}
+	return until, false
 }

@@ -45,3 +45,25 @@ func TestTheUsageOfACalendarIsWhatItMovesAndSkips(t *testing.T) {
 	j.CollectionDisabled = true
 	require.Empty(t, of("day", "skip", "saturday").Adjustments)
 }
+
+func TestTheUsageOfAJobEndsWithItsCountWhateverBlackoutsLeaveOut(t *testing.T) {
+	t.Parallel()
+	friday := time.Date(2026, 11, 27, 23, 58, 0, 0, time.UTC)
+	table, err := new(job.Calendar{WeekendDays: []string{"saturday", "sunday"}}).Table(1)
+	require.NoError(t, err)
+	for count, weekends := range map[int]int{
+		2:      0, // 23:58 and 23:59
+		3:      1, // and Monday 00:00
+		20_000: 2, // 20,000 minutes are looked at, which are less than 14 days
+	} {
+		j := &job.Job{Created: friday, Key: job.CollectionKey{Subscription: "s", ResourceGroup: "g", Name: "c"}.Job("j")}
+		j.Definition = job.Definition{
+			State: job.StateEnabled, StartTime: job.NewTime(friday),
+			Recurrence: &job.Recurrence{Frequency: "minute", Interval: 1, Count: count, Calendars: []job.CalendarUse{{Name: "se"}}},
+			Blackouts:  []job.Blackout{{Name: "night", From: "02:00", Until: "04:00", OnMatch: "skip"}},
+		}
+		u, err := preview.UsageOf(j, []calendars.Use{{Name: "se", OnMatch: calendars.Skip, Table: table}}, "se", friday)
+		require.NoError(t, err)
+		require.Len(t, u.Adjustments, 2*weekends, "a count of %d", count)
+	}
+}

@@ -433,12 +433,7 @@ func (p *parser) city() bool {
 		if err != nil {
 			return false
 		}
-		if p.saysZone && loc.String() != p.zone.String() {
-			p.stop("one time zone")
-			return true
-		}
-		p.at += words
-		p.zone, p.saysZone = loc, true
+		p.inZone(loc, words)
 		return true
 	}
 	return false

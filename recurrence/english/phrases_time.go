@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"almanac/recurrence"
 )
@@ -106,13 +107,18 @@ func (p *parser) timeZone() bool {
 		if err != nil {
 			continue
 		}
-		if p.saysZone && loc.String() != p.zone.String() {
-			p.stop("one time zone")
-			return true
-		}
-		p.at += words
-		p.zone, p.saysZone = loc, true
+		p.inZone(loc, words)
 		return true
 	}
 	return false
+}
+
+// inZone takes so many words for the name of a time zone.
+func (p *parser) inZone(loc *time.Location, words int) {
+	if p.saysZone && loc.String() != p.zone.String() {
+		p.stop("one time zone")
+		return
+	}
+	p.at += words
+	p.zone, p.saysZone = loc, true
 }
